@@ -19,6 +19,12 @@ struct CollectionDifference {
 
     private init() {}
 
+    /// Errors: `.outOfMemory`.
+    init(deletingAllOf count: Int) throws(StoreError) {
+        try Memory.check(for: count, each: 4 * MemoryLayout<Int>.stride)
+        deleted = Array(0..<count)
+    }
+
     /// Of lists.
     ///
     /// - Parameter hasObjects: they are links: another one in the place of one is another object.
@@ -102,7 +108,7 @@ struct CollectionDifference {
     init(
         _ spans: ElementSpans, _ before: CollectionElements, _ after: CollectionElements, hasObjects: Bool
     ) throws(StoreError) {
-        var (gone, new, written) = spans.outcome
+        var (gone, new, written) = try spans.outcome()
         if before.kind != .list {
             let old = try before.entries(at: gone), now = try after.entries(at: new)
             self.init(old, now, before.kind, changed: [], isWritten: true)

@@ -46,7 +46,9 @@ struct CollectionStep {
     /// What is to be told; nil: nothing.
     func told() throws(StoreError) -> ChangeSet? {
         let outcome: Outcome
-        if let followed = try followed() {
+        if new == nil, !parts.contains(where: \.isSilent) {
+            outcome = try vanished()
+        } else if let followed = try followed() {
             outcome = followed
         } else {
             outcome = scope.kind == .list ? try comparedList() : try comparedEntries()
@@ -90,6 +92,16 @@ struct CollectionStep {
         var isCompared = true
     }
 
+    /// With its owner, or its property.
+    private func vanished() throws(StoreError) -> Outcome {
+        let count = try old.count()
+        var outcome = Outcome(
+            difference: try CollectionDifference(deletingAllOf: count), countBefore: count, countAfter: 0,
+            isCompared: false)
+        if scope.hasObjects || scope.kind == .map { outcome.deleted = try old.allEntries() }
+        return outcome
+    }
+
     // MARK: By the log
 
     /// Nil: the log does not say it, or not what is asked.
@@ -106,8 +118,11 @@ struct CollectionStep {
             outcome.deleted = try old.entries(at: difference.deleted)
             outcome.inserted = try new.entries(at: difference.inserted)
             outcome.modified = try new.entries(at: difference.modified.map(\.after))
-            let places = difference.moved.map(\.after).sorted(), moved = try new.entries(at: places)
-            outcome.moved = difference.moved.map { moved[places.firstIndex(of: $0.after).unsafelyUnwrapped] }
+            // Read in their order after, listed in that before.
+            let order = difference.moved.indices.sorted { difference.moved[$0].after < difference.moved[$1].after }
+            let moved = try new.entries(at: order.map { difference.moved[$0].after })
+            outcome.moved = moved
+            for (place, number) in order.enumerated() { outcome.moved[number] = moved[place] }
         }
         return outcome
     }

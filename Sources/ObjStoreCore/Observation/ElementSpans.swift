@@ -88,7 +88,11 @@ struct ElementSpans {
     }
 
     /// Positions before of what went, after of what came, and both of what was replaced where it was; each ascending.
-    var outcome: (gone: [Int], new: [Int], written: [ListDifference.Pair]) {
+    /// Errors: `.outOfMemory`.
+    func outcome() throws(StoreError) -> (gone: [Int], new: [Int], written: [ListDifference.Pair]) {
+        let kept = spans.reduce(0) { $0 + ($1.before == nil ? 0 : $1.count) }
+        // As change sets have them, too.
+        try Memory.check(for: countBefore - kept + count - kept, each: 4 * MemoryLayout<Int>.stride)
         var gone: [Int] = [], new: [Int] = [], written: [ListDifference.Pair] = []
         var place = 0, next = 0
         for span in spans {

@@ -3,7 +3,7 @@
 import ctypes
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..errors import InvalidArgument, WrongStore
+from ..errors import InvalidArgument, NotSupported, WrongStore
 from ..models.model import Model
 from ..native import ffi
 from ..native.failures import check
@@ -194,6 +194,10 @@ class Changes(AnyChanges, Generic[M]):
 
     def _take(self, objects: int | None, count: int) -> None:
         super()._take(objects, count)
+        if count and objects is None:
+            raise NotSupported(
+                "a change set of a collection of values, or a dict, has no objects: person.tags.observe()"
+            )
         words = _words(objects, 2 * count, "q")
         if count and words[0] & (1 << 64) - 1 != self._binding.head:
             raise WrongStore(
