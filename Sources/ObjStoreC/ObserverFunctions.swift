@@ -19,6 +19,30 @@ private func options(
     return options
 }
 
+var observedCollection: Blame {
+    [
+        .wrongStore: "collection", .noSuchClass: "collection", .noSuchProperty: "collection",
+        .wrongType: "collection", .noSuchObject: "collection",
+    ]
+}
+
+/// Begins an observer of a store, and gives its token. `begin` gets what calls the application's handler.
+func beginObserving(
+    _ store: OpaquePointer?, _ handler: objstore_change_handler?, _ userdata: Userdata,
+    _ token: UnsafeMutablePointer<OpaquePointer?>?, _ blame: Blame = [:],
+    _ begin: (Store, @escaping Observer.Handler) throws(StoreError) -> Observer
+) -> objstore_status {
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(store, .store, "store", blame) { (box: StoreBox) throws(StoreError) in
+        let object = box.store, handle = store!
+        let observer = try begin(object) { call(handler, userdata, $0, object, handle) }
+        try makeToken(observer, object, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
 @c @implementation
 public func objstore_query_observe_paths(
     _ query: OpaquePointer?, _ store: OpaquePointer?, _ key_paths: UnsafePointer<objstore_text>?,
@@ -26,18 +50,10 @@ public func objstore_query_observe_paths(
     _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
+    token?.pointee = nil
     return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (asked: QueryBox) throws(StoreError) in
-        Handles.pin(store, .store, "store", [.wrongStore: "query"]) { (box: StoreBox) throws(StoreError) in
-            let options = try options(flags, key_paths, key_path_count)
-            let object = box.store, handle = store!
-            let observer = try object.observe(try asked.query, options) {
-                call(handler, userdata, $0, object, handle)
-            }
-            try makeToken(observer, object, parent: handle, token)
-            return .OBJSTORE_OK
+        beginObserving(store, handler, userdata, token, [.wrongStore: "query"]) { (store, handler) throws(StoreError) in
+            try store.observe(try asked.query, try options(flags, key_paths, key_path_count), handler: handler)
         }
     }
 }
@@ -48,16 +64,9 @@ public func objstore_observe_paths(
     _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
-    return Handles.pin(store, .store, "store", [.noSuchClass: "class_id"]) { (box: StoreBox) throws(StoreError) in
-        let options = try options(flags, key_paths, key_path_count)
-        let object = box.store, handle = store!
-        let observer = try object.observe(class_id, options) { call(handler, userdata, $0, object, handle) }
-        try makeToken(observer, object, parent: handle, token)
-        return .OBJSTORE_OK
+    beginObserving(store, handler, Userdata(userdata, free_userdata), token, [.noSuchClass: "class_id"]) {
+        (store, handler) throws(StoreError) in
+        try store.observe(class_id, try options(flags, key_paths, key_path_count), handler: handler)
     }
 }
 
@@ -87,22 +96,10 @@ public func objstore_collection_observe_paths(
     _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
-    let blame: Blame = [
-        .wrongStore: "collection", .noSuchClass: "collection", .noSuchProperty: "collection",
-        .wrongType: "collection", .noSuchObject: "collection",
-    ]
-    return Handles.pin(store, .store, "store", blame) { (box: StoreBox) throws(StoreError) in
-        let options = try options(flags, key_paths, key_path_count)
-        let object = box.store, handle = store!
-        let observer = try object.observe(try collectionID(collection), options) {
-            call(handler, userdata, $0, object, handle)
-        }
-        try makeToken(observer, object, parent: handle, token)
-        return .OBJSTORE_OK
+    beginObserving(store, handler, Userdata(userdata, free_userdata), token, observedCollection) {
+        (store, handler) throws(StoreError) in
+        try store.observe(
+            try collectionID(collection), try options(flags, key_paths, key_path_count), handler: handler)
     }
 }
 
@@ -112,17 +109,10 @@ public func objstore_object_observe(
     _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
     let blame: Blame = [.wrongStore: "object", .noSuchClass: "object", .noSuchObject: "object"]
-    return Handles.pin(store, .store, "store", blame) { (box: StoreBox) throws(StoreError) in
-        let options = try options(flags, key_paths, key_path_count)
-        let opened = box.store, handle = store!
-        let observer = try opened.observe(objectID(object), options) { call(handler, userdata, $0, opened, handle) }
-        try makeToken(observer, opened, parent: handle, token)
-        return .OBJSTORE_OK
+    return beginObserving(store, handler, Userdata(userdata, free_userdata), token, blame) {
+        (store, handler) throws(StoreError) in
+        try store.observe(objectID(object), try options(flags, key_paths, key_path_count), handler: handler)
     }
 }
 
@@ -132,16 +122,8 @@ public func objstore_observe_commits(
     _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
     _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
-    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
-        let options = try options(flags, nil, 0)
-        let object = box.store, handle = store!
-        let observer = try object.observeCommits(options) { call(handler, userdata, $0, object, handle) }
-        try makeToken(observer, object, parent: handle, token)
-        return .OBJSTORE_OK
+    beginObserving(store, handler, Userdata(userdata, free_userdata), token) { (store, handler) throws(StoreError) in
+        try store.observeCommits(try options(flags, nil, 0), handler: handler)
     }
 }
 

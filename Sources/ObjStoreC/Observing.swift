@@ -202,18 +202,10 @@ public func objstore_observe(
     _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
-    return Handles.pin(store, .store, "store", [.noSuchClass: "class_id"]) { (box: StoreBox) throws(StoreError) in
+    beginObserving(store, handler, Userdata(userdata, free_userdata), token, [.noSuchClass: "class_id"]) {
+        (store, handler) throws(StoreError) in
         try check(observeFlags: flags)
-        let object = box.store, handle = store!
-        let observer = try object.observe(class_id, options(flags)) {
-            call(handler, userdata, $0, object, handle)
-        }
-        try makeToken(observer, object, parent: handle, token)
-        return .OBJSTORE_OK
+        return try store.observe(class_id, options(flags), handler: handler)
     }
 }
 
@@ -224,20 +216,12 @@ public func objstore_query_observe(
     _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
+    token?.pointee = nil
+    let blame: Blame = [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"]
     return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (asked: QueryBox) throws(StoreError) in
-        Handles.pin(store, .store, "store", [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"]) {
-            (box: StoreBox) throws(StoreError) in
+        beginObserving(store, handler, userdata, token, blame) { (store, handler) throws(StoreError) in
             try check(observeFlags: flags)
-            let object = box.store, handle = store!
-            let query = try asked.query
-            let observer = try object.observe(query, options(flags)) {
-                call(handler, userdata, $0, object, handle)
-            }
-            try makeToken(observer, object, parent: handle, token)
-            return .OBJSTORE_OK
+            return try store.observe(try asked.query, options(flags), handler: handler)
         }
     }
 }
@@ -270,24 +254,10 @@ public func objstore_collection_observe(
     _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
     _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    let userdata = Userdata(userdata, free_userdata)
-    guard let token else { return failNull("token") }
-    token.pointee = nil
-    guard let handler else { return failNull("handler") }
-    return Handles.pin(
-        store, .store, "store",
-        [
-            .wrongStore: "collection", .noSuchClass: "collection", .noSuchProperty: "collection",
-            .wrongType: "collection", .noSuchObject: "collection",
-        ]
-    ) { (box: StoreBox) throws(StoreError) in
+    beginObserving(store, handler, Userdata(userdata, free_userdata), token, observedCollection) {
+        (store, handler) throws(StoreError) in
         try check(observeFlags: flags)
-        let object = box.store, handle = store!
-        let observer = try object.observe(try collectionID(collection), options(flags)) {
-            call(handler, userdata, $0, object, handle)
-        }
-        try makeToken(observer, object, parent: handle, token)
-        return .OBJSTORE_OK
+        return try store.observe(try collectionID(collection), options(flags), handler: handler)
     }
 }
 
