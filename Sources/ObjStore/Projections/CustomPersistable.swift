@@ -25,10 +25,10 @@ public protocol CustomPersistable: _CustomPersistable, _SingleElement, PlainElem
 
 /// The same of a type that not every stored value can become: `init?` returns nil for those that are none.
 ///
-/// A stored value that is none is read as nil where the property is optional, else as what is stored for nothing (0, ""),
-/// or, if that is none either, as the default of the property; and is reported as `.outOfRange`. So a property that is
-/// not optional may need a default, `@Persisted var link = Link("a")!` (else `.invalidSchema`), and lists, sets and maps
-/// cannot have such elements.
+/// A stored value that is none is read as nil where the property is optional, else as what is stored for nothing (0,
+/// ""), or, if that is none either, as the default of the property; and is reported as `.outOfRange`. So a property
+/// that is not optional may need a default, `@Persisted var link = Link("a")!` (else `.invalidSchema`), and lists, sets
+/// and maps cannot have such elements.
 public protocol FailableCustomPersistable: _CustomPersistable {
     init?(persistedValue: PersistedType)
 }

@@ -1,8 +1,8 @@
 /// A property of each object of a list, set or inverse, in a ``Projection``:
 /// `@Projected(\Person.friends.projectTo.firstName) var firstFriendsName: ProjectedCollection<String>`.
 ///
-/// It has as many elements as the collection, in its order, and is as live. Setting an element, inside a write, sets the
-/// property of that object.
+/// It has as many elements as the collection, in its order, and is as live. Setting an element, inside a write, sets
+/// the property of that object.
 public struct ProjectedCollection<Element> {
     fileprivate let source: ProjectedSource<Element>
 

@@ -1,7 +1,7 @@
 /// The objects of a class as projections: `store.objects(PersonProjection.self)`.
 ///
-/// It is as live as ``Results``, of which it is made, and all that is said there is true here. Conditions and orders are
-/// about the properties of the class, under their names there: `where { $0.firstName == "Jason" }`.
+/// It is as live as ``Results``, of which it is made, and all that is said there is true here. Conditions and orders
+/// are about the properties of the class, under their names there: `where { $0.firstName == "Jason" }`.
 public struct ProjectedResults<Element: ProjectionType>: Sendable {
     /// The objects themselves.
     public let base: Results<Element.Root>
