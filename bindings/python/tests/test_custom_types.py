@@ -39,8 +39,12 @@ class Serial(NamedTuple):
     number: int
 
 
+class Day(date):
+    pass
+
+
 def day_of(when):
-    return when.date()
+    return Day(when.year, when.month, when.day)
 
 
 def start_of(day):
@@ -51,7 +55,7 @@ register_type(Celsius, float, store=lambda c: c.degrees, load=Celsius)
 register_type(Code, str, store=str, load=Code)
 register_type(Serial, int, store=lambda s: s.number, load=Serial)
 register_type(pathlib.Path, str, store=str, load=pathlib.Path)
-register_type(date, datetime, store=start_of, load=day_of)
+register_type(Day, datetime, store=start_of, load=day_of)
 
 
 class Reading(objstore.Model):
@@ -62,7 +66,7 @@ class Reading(objstore.Model):
     country: Code = Code("CH")
     origin: Code | None = None
     log: pathlib.Path | None = field(default=None, unique=True)
-    day: date | None = None
+    day: Day | None = None
     others: list[Celsius]
     days: dict[str, Celsius | None]
     seen: set[Serial]
@@ -102,7 +106,7 @@ def full():
         origin=Code("FR"),
         lowest=Celsius(-1.0),
         log=pathlib.Path("/tmp/a"),
-        day=date(2024, 2, 29),
+        day=Day(2024, 2, 29),
         others=[Celsius(1.0), Celsius(2.0)],
         days={"mon": Celsius(3.0), "tue": None},
         seen={Serial(5), Serial(7)},
@@ -111,7 +115,7 @@ def full():
 
 def check(made):
     assert (made.serial, made.temperature, made.highest) == (Serial(1), Celsius(21.5), Celsius(100.0))
-    assert (made.country, made.origin, made.lowest, made.day) == ("CH", "FR", Celsius(-1.0), date(2024, 2, 29))
+    assert (made.country, made.origin, made.lowest, made.day) == ("CH", "FR", Celsius(-1.0), Day(2024, 2, 29))
     assert type(made.country) is Code and type(made.origin) is Code and type(made.temperature) is Celsius
     assert made.log == pathlib.Path("/tmp/a") and isinstance(made.log, pathlib.Path)
     assert list(made.others) == [Celsius(1.0), Celsius(2.0)] and dict(made.days) == {"mon": Celsius(3.0), "tue": None}
