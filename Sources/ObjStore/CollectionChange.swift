@@ -52,7 +52,7 @@ public struct CollectionChange<Observed: _CollectionProperty>: Sendable {
 
     /// The first one of an observer: nothing has changed yet.
     public var isInitial: Bool { changes.isInitial }
-    /// It came too late to say what changed (`Configuration.Limits.observerLag`): look at everything anew.
+    /// It came too late to say what changed (`Store.Configuration.observerLag`): look at everything anew.
     public var isLost: Bool { changes.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { changes.isFromOtherProcess }

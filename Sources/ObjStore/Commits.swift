@@ -13,7 +13,7 @@ public struct Commits: Sendable {
 
     /// The first one of an observer that wanted it: nothing was committed yet.
     public var isInitial: Bool { changes.isInitial }
-    /// It came too late to say what changed (`Configuration.Limits.observerLag`): look at everything anew.
+    /// It came too late to say what changed (`Store.Configuration.observerLag`): look at everything anew.
     public var isLost: Bool { changes.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
