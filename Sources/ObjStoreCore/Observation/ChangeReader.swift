@@ -18,6 +18,9 @@ package final class ChangeReader {
     /// Some of it by another process. (After comparing: may have been.)
     private(set) var isFromOtherProcess = false
 
+    /// It has what all observers ask for that came to the hub before: see `Observer.arrival`.
+    var arrivals: UInt64 = 0
+
     private var collectors: [ChangeCollector?]
     /// The requested classes, and those that their objects have inside.
     private let wanted: [Bool]

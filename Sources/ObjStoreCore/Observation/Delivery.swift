@@ -302,7 +302,9 @@ extension ObserverHub {
     private func reader(
         from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeReader {
-        if let reader = readers[known.version], reader.to === newest, observer.scope.isCovered(by: reader) {
+        if let reader = readers[known.version], reader.to === newest,
+            observer.arrival <= reader.arrivals || observer.scope.isCovered(by: reader)
+        {
             return reader
         }
         let classes = lock.withLock { () -> Set<UInt32> in

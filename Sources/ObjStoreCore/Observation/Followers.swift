@@ -134,12 +134,12 @@ extension ObserverHub {
     ///
     /// Errors: what reading it failed with; they stay where they are.
     func follow(to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]) throws(StoreError) {
-        let (start, index) = lock.withLock { () -> (Snapshot?, ObserverIndex) in
+        let (start, index, arrivals) = lock.withLock { () -> (Snapshot?, ObserverIndex, UInt64) in
             guard let known = followers.known, !followers.areMoving, known.version < newest.version else {
-                return (nil, self.index)
+                return (nil, self.index, 0)
             }
             followers.areMoving = true
-            return (known, self.index)
+            return (known, self.index, self.arrivals)
         }
         guard let start else { return }
         do throws(StoreError) {
@@ -147,6 +147,7 @@ extension ObserverHub {
                 database, from: start, to: newest, classes: index.classes(in: newest.schema))
             readers[start.version] = reader
             let isOtherSchema = try start.schemaRef() != newest.schemaRef()
+            if !isOtherSchema { reader.arrivals = arrivals }
             let concerned = isOtherSchema ? nil : try index.concerned(by: reader)
             lock.withLock {
                 if isOtherSchema { remake(newest.schema) }

@@ -15,6 +15,9 @@ package final class Observer: @unchecked Sendable {
     /// Of its hub's observers, in the order in which they began.
     let number: UInt64
 
+    /// How many had come into the hub's index when it had; set once, before anybody delivers to it.
+    var arrival: UInt64 = .max
+
     // Under the hub's lock.
     var isClosed = false
     /// It has a version of its own, and is looked at by itself; else it knows what the hub's followers know.

@@ -28,6 +28,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     var knownEnds: [UInt: UInt64] = [:]
     private var shared = ObserverScope.SharedParts()
     private var equals = EqualObservers()
+    private(set) var arrivals: UInt64 = 0
     private var everybody: [UInt64: Observer] = [:]
     /// What the index is made for.
     private var indexSchema: Schema?
@@ -167,6 +168,8 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     var all: [Observer] { everybody.values.sorted { $0.number < $1.number } }
 
     func insert(_ observer: Observer) {
+        arrivals += 1
+        observer.arrival = arrivals
         everybody[observer.number] = observer
         if indexSchema == nil { indexSchema = observer.known?.schema }
         if let indexSchema { index.add(observer, indexSchema) }

@@ -45,6 +45,8 @@ struct ObserverIndex {
     private var commits: ObserverGroup?
     /// How many observers want to know of changes of a class.
     private var wanted: [UInt32: Int] = [:]
+    /// Its keys, as they are asked for with each commit.
+    private var wantedClasses: Set<UInt32> = []
 
     private struct Ways {
         var objects = 0
@@ -99,21 +101,22 @@ struct ObserverIndex {
         for id in scope.classes(in: schema) {
             let count = (wanted[id] ?? 0) + step
             wanted[id] = count == 0 ? nil : count
+            if count == 0 { wantedClasses.remove(id) } else { wantedClasses.insert(id) }
         }
     }
 
     /// The classes whose changes have to be read.
     func classes(in schema: Schema) -> Set<UInt32> {
         if anywhere != nil { return Set((0..<schema.classes.count).map { UInt32($0) }) }
-        return Set(wanted.keys)
+        return wantedClasses
     }
 
     // MARK: Looking up
 
     /// All that may be concerned by what happened between two versions of one schema.
     func concerned(by reader: ChangeReader) throws(StoreError) -> [Observer] {
-        var found: [UInt64: Observer] = [:]
-        func add(_ group: ObserverGroup?) { group?.forEach { found[$0.number] = $0 } }
+        var found: [Observer] = []
+        func add(_ group: ObserverGroup?) { group?.forEach { found.append($0) } }
         if reader.hasCommits { add(commits) }
         if !reader.classes.isEmpty { add(anywhere) }
         for id in reader.classes.keys { add(others[id]) }
@@ -146,7 +149,14 @@ struct ObserverIndex {
                 try forEachOwner(by: propertyID, of: id, changes, touched, reader) { owner in add(groups[owner]) }
             }
         }
-        return found.sorted { $0.key < $1.key }.map(\.value)
+        if found.count < 2 { return found }
+        found.sort { $0.number < $1.number }
+        var last: Observer?
+        found.removeAll { observer in
+            defer { last = observer }
+            return observer === last
+        }
+        return found
     }
 
     /// So many objects are looked up one by one: else asking the observers is cheaper.
