@@ -23,7 +23,7 @@ import Testing
         }
         try test.ok(objstore_view_open(cities.store, &view))
         defer { _ = objstore_view_close(view) }
-        for text in ["TRUEPREDICATE", "id >= 0 SORT(id ASC)", "SORT(id ASC) LIMIT(9)"] {
+        for text in ["id >= 0", "id >= 0 SORT(id ASC)", "SORT(id ASC) LIMIT(9)"] {
             var told: [[UInt64]] = [], query: OpaquePointer?
             handler.body = { changes in
                 let lists: [objstore_change] = [.OBJSTORE_DELETIONS, .OBJSTORE_INSERTIONS, .OBJSTORE_MODIFICATIONS]

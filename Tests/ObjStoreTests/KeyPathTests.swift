@@ -44,11 +44,14 @@ import Testing
             \.text.utf8.count, \.text.localizedUppercase, \.flag.description,
             \.maybe?.byteSwapped, \.maybe!.nonzeroBitCount, \.time.seconds, \.date.timeIntervalSince1970, \.jumps.value,
             \.size.rawValue, \.bytes.count, \.words.count,
-            \.any.int, \.next?.number, \.next?.next, \.before, \.doubled, \.upper, \.other, \.self, \.isFrozen,
+            \.any.int, \.before, \.doubled, \.upper, \.other, \.self, \.isFrozen,
         ]
         for (number, keyPath) in keyPaths.enumerated() {
             #expect(
                 code { try readings.observe(keyPaths: [keyPath]) { _ in } } == .invalidQuery, "\(number) \(keyPath)")
+        }
+        for keyPath in [\.next?.number, \.next?.next] as [PartialKeyPath<Reading>] {
+            try readings.observe(keyPaths: [keyPath]) { _ in }.invalidate()
         }
         try store.write { tx in
             _ = try tx.create(

@@ -43,7 +43,10 @@ def test_the_program_of_the_document(tmp_path):
     chance = random.Random(1)
     with objstore.open(tmp_path / "cities.objstore", models=[City]) as store:
         command = [sys.executable, "follow.py"]
+        # Which a process in the background ignores, and so would what it begins.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         with subprocess.Popen(command, cwd=tmp_path, env=BEHIND, stdout=subprocess.PIPE, text=True) as program:
+            signal.signal(signal.SIGINT, before)
             watchdog = threading.Timer(PATIENCE, program.kill)
             watchdog.start()
 
