@@ -231,14 +231,9 @@ static void run_list(bench *b, result *r) {
         check(objstore_list_insert(view, list, OBJSTORE_END, links, size));
     }
     check(objstore_commit(view, NULL));
-    objstore_query *query;
     objstore_token *token;
     inserted_one found;
-    check(objstore_view_open(handle, &view));
-    check(objstore_query_collection(view, list, &query));
-    check(objstore_query_observe(query, handle, 0, hear_insertion, &found, NULL, &token));
-    check(objstore_query_close(query));
-    check(objstore_view_close(view));
+    check(objstore_collection_observe(handle, list, 0, hear_insertion, &found, NULL, &token));
     for (size_t i = 0; i < rounds; i++) {
         series mine = {0};
         for (size_t k = 0; k < batch; k++) {
