@@ -1,5 +1,21 @@
 /// What leads to an object, by the indexes and inverses of links.
 extension TreeAccess {
+    /// The objects that lead to one by a property, until `body` returns false. O(log n), and of each.
+    func forEachOwner(
+        of key: Int64, by link: IncomingLink, _ body: (Int64) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        let origin = schema.classes[link.classIndex]
+        if origin.isDropped { return }
+        if link.isCollection {
+            try inverse(origin, link.property).forEachOwner(of: key, body)
+        } else {
+            let target = Value(kind: .link, low: key)
+            _ = try withIndex(origin, link.property, finding: target) { (index) throws(StoreError) in
+                try index.forEach(.equal, target, body)
+            }
+        }
+    }
+
     /// The object that an embedded one lies in, and in which property; nil only while it is being made, or, in a
     /// migration, where it has none yet. O(log n) for each property that leads to its class.
     func parent(of key: Int64, _ cls: ClassSchema) throws(StoreError) -> (owner: Int64, link: IncomingLink)? {
@@ -8,21 +24,11 @@ extension TreeAccess {
             throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(
                 class: cls.name)
         }
-        let schema = schema
         for link in schema.incoming[Int(cls.id)] {
-            let origin = schema.classes[link.classIndex]
             var owner: Int64?
-            func take(_ key: Int64) -> Bool {
+            try forEachOwner(of: key, by: link) { (key) throws(StoreError) in
                 owner = key
                 return false
-            }
-            if link.isCollection {
-                try inverse(origin, link.property).forEachOwner(of: key) { (key) throws(StoreError) in take(key) }
-            } else {
-                let target = Value(kind: .link, low: key)
-                _ = try withIndex(origin, link.property, finding: target) { (index) throws(StoreError) in
-                    try index.forEach(.equal, target) { (key) throws(StoreError) in take(key) }
-                }
             }
             if let owner { return (owner, link) }
         }

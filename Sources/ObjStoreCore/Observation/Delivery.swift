@@ -37,7 +37,7 @@ extension ObserverHub {
 
     /// From the watch: a version became visible.
     func notice(_ version: UInt64) {
-        withExtendedLifetime(lock.withLock { lose(at: version) }) {}
+        lose(at: version)
         let monotonic = database.machine.monotonic()
         raise {
             noticed = max(noticed, version)
@@ -94,7 +94,7 @@ extension ObserverHub {
         do throws(StoreError) {
             let newest = try database.snapshot()
             // The watch may not have come to that yet.
-            withExtendedLifetime(lock.withLock { lose(at: newest.version) }) {}
+            lose(at: newest.version)
             var readers: [UInt64: ChangeReader] = [:]
             try follow(to: newest, &readers)
             for observer in lock.withLock({ apart.all }).sorted(by: { $0.number < $1.number })

@@ -74,17 +74,10 @@ struct EmbeddedChanges {
     /// Nil: it lies in no property, as while it is being made.
     private func owner(of place: Place) throws(StoreError) -> (Property, key: Int64)? {
         for link in snapshot.schema.incoming[place.classIndex] {
-            let origin = snapshot.schema.classes[link.classIndex]
-            if origin.isDropped { continue }
             var owner: Int64?
-            if link.isCollection {
-                try snapshot.trees.inverse(origin, link.property)?.forEachOwner(of: place.key) {
-                    (key) throws(StoreError) in
-                    owner = key
-                    return false
-                }
-            } else {
-                owner = try snapshot.trees.index(origin, of: link.property)?.find(Value(kind: .link, low: place.key))
+            try TreeAccess.version(snapshot).forEachOwner(of: place.key, by: link) { (key) throws(StoreError) in
+                owner = key
+                return false
             }
             if let owner { return (Property(classIndex: link.classIndex, position: link.property), owner) }
         }

@@ -9,14 +9,11 @@ struct EqualObservers {
             let group = other.group ?? SharedAnswer()
             (other.group, observer.group) = (group, group)
         }
-        groups[hash, default: ObserverGroup()].add(observer)
+        groups[hash].change(observer, comes: true)
     }
 
     mutating func leave(_ observer: Observer) {
-        guard let hash = observer.hashOfQuestion, var group = groups[hash] else { return }
-        groups[hash] = nil  // one owner: changed in place
-        group.remove(observer)
-        if !group.isEmpty { groups[hash] = group }
+        if let hash = observer.hashOfQuestion { groups[hash].change(observer, comes: false) }
     }
 }
 

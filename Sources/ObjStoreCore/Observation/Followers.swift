@@ -84,21 +84,24 @@ extension ObserverHub {
         }
     }
 
-    /// Takes the versions from those that are farther behind than they may be; gives back what they held. Under the
-    /// lock.
-    func lose(at version: UInt64) -> [Snapshot] {
-        guard mostLag < .max, version > mostLag else { return [] }
+    /// Takes the versions from those that are farther behind than they may be.
+    func lose(at version: UInt64) {
+        guard mostLag < .max, version > mostLag else { return }
         let oldest = version - mostLag
-        if let known = followers.known, known.version < oldest, !followers.areMoving { all.forEach(setApart) }
+        // Let go of without the lock.
         var held: [Snapshot] = []
-        for observer in apart.all where observer.runner == nil && observer.knownVersion < oldest && !observer.isLost {
-            if let known = observer.known { held.append(known) }
-            held += observer.silences.flatMap { [$0.before] + ($0.after.map { [$0] } ?? []) }
-            observer.known = nil
-            observer.silences = observer.silences.filter { $0.after == nil }
-            observer.isLost = true
+        lock.withLock {
+            if let known = followers.known, known.version < oldest, !followers.areMoving { all.forEach(setApart) }
+            for observer in apart.all
+            where observer.runner == nil && observer.knownVersion < oldest && !observer.isLost {
+                if let known = observer.known { held.append(known) }
+                held += observer.silences.flatMap { [$0.before] + ($0.after.map { [$0] } ?? []) }
+                observer.known = nil
+                observer.silences = observer.silences.filter { $0.after == nil }
+                observer.isLost = true
+            }
         }
-        return held
+        withExtendedLifetime(held) {}
     }
 
     // MARK: Rests

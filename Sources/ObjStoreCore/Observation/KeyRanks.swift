@@ -46,33 +46,22 @@ package struct KeyRanks {
         return max(0, low - 1)
     }
 
-    private static func place(_ chunk: [Int64], _ key: Int64) -> Int {
-        var low = 0, high = chunk.count
-        while low < high {
-            let middle = (low + high) / 2
-            if chunk[middle] < key { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-
     /// How many smaller keys there are: the index of the key, if it is in the list.
     package func rank(_ key: Int64) -> Int {
         if chunks.isEmpty { return 0 }
         let index = chunk(of: key)
-        return (starts.isEmpty ? 0 : starts[index]) + KeyRanks.place(chunks[index], key)
+        return (starts.isEmpty ? 0 : starts[index]) + chunks[index].placeAscending(key)
     }
 
     package func contains(_ key: Int64) -> Bool {
-        if chunks.isEmpty { return false }
-        let chunk = chunks[chunk(of: key)], place = KeyRanks.place(chunk, key)
-        return place < chunk.count && chunk[place] == key
+        !chunks.isEmpty && chunks[chunk(of: key)].hasAscending(key)
     }
 
     /// Both ascending; `removed` are in the list, `added` are not.
     package mutating func change(removing removed: [Int64], adding added: [Int64]) {
         if removed.isEmpty && added.isEmpty { return }
         for key in removed {
-            let index = chunk(of: key), place = KeyRanks.place(chunks[index], key)
+            let index = chunk(of: key), place = chunks[index].placeAscending(key)
             chunks[index].remove(at: place)
             if chunks[index].isEmpty { chunks.remove(at: index) }
         }
@@ -82,7 +71,7 @@ package struct KeyRanks {
                 continue
             }
             let index = chunk(of: key)
-            chunks[index].insert(key, at: KeyRanks.place(chunks[index], key))
+            chunks[index].insert(key, at: chunks[index].placeAscending(key))
             if chunks[index].count > KeyRanks.capacity { split(index) }
         }
         sum()

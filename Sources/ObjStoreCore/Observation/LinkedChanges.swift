@@ -22,7 +22,7 @@ struct LinkedChanges {
         maskWords = ClassChanges.maskWords(schema.classes[classIndex])
         if InjectedBug.active(.pathUnfollowed) { return }
         switch paths {
-        case .everything(let depth): if depth > 0 { try followAll(depth) }
+        case .everything(let depth): if paths.leadsAway(from: classIndex, of: schema) { try followAll(depth) }
         case .some(let path):
             for (step, next) in path.steps {
                 let property: Int?
@@ -105,19 +105,9 @@ struct LinkedChanges {
 
     private func owners(of key: Int64, _ link: IncomingLink) throws(StoreError) -> [Int64] {
         var found: [Int64] = []
-        let origin = schema.classes[link.classIndex]
-        if origin.isDropped { return [] }
-        if link.isCollection {
-            try reader.to.trees.inverse(origin, link.property)?.forEachOwner(of: key) { (owner) throws(StoreError) in
-                found.append(owner)
-                return true
-            }
-        } else {
-            let target = Value(kind: .link, low: key)
-            try reader.to.trees.index(origin, of: link.property)?.forEach(.equal, target) { owner throws(StoreError) in
-                found.append(owner)
-                return true
-            }
+        try TreeAccess.version(reader.to).forEachOwner(of: key, by: link) { (owner) throws(StoreError) in
+            found.append(owner)
+            return true
         }
         return found
     }

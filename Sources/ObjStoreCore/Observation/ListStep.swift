@@ -10,9 +10,7 @@ struct ModifiedObjects {
 
     /// All of a class.
     init(_ reader: ChangeReader, _ classIndex: Int, _ paths: ObservedPaths) throws(StoreError) {
-        if paths.leadsAway(from: classIndex, of: reader.to.schema) {
-            masks = try LinkedChanges(reader, classIndex, paths).masks
-        }
+        masks = try LinkedChanges(reader, classIndex, paths).masks
         var properties: ToldProperties?
         if case .some(let path) = paths, !path.isWhole {
             properties = ToldProperties(path, reader)

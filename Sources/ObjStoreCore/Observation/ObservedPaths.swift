@@ -33,12 +33,6 @@ package enum ObservedPaths: Sendable {
         }
     }
 
-    func reaches(_ classID: UInt32, from classIndex: Int, _ schema: Schema) -> Bool {
-        var classes: Set<UInt32> = []
-        addClasses(from: classIndex, of: schema, to: &classes)
-        return classes.contains(classID)
-    }
-
     /// Whether anything but the object's own properties is told of.
     func leadsAway(from classIndex: Int, of schema: Schema) -> Bool {
         switch self {

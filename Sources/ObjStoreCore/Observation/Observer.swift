@@ -1,6 +1,6 @@
 /// One observer: what it looks at, what it knows, and its handler.
 ///
-/// Its state is that of its hub, under the hub's lock; what belongs to a delivery (`known`, `ranks`) is touched
+/// Its state is that of its hub, under the hub's lock; what belongs to a delivery (`known`, `answer`) is touched
 /// only by the thread that has claimed it.
 package final class Observer: @unchecked Sendable {
     /// Gets a change set; what it returns, if anything, is the failure that `deliver` reports.
@@ -105,12 +105,9 @@ package final class Observer: @unchecked Sendable {
 
     /// Knows a version from now on, and nothing of what was before.
     func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet {
-        if hasPositions, !scope.observesCommits, !scope.isCollection {
-            answer = try ObservedAnswer(scope, in: snapshot)
-        }
+        answer = try find(in: snapshot)
         known = snapshot
-        let changes = initial(isLost: true)
-        return changes
+        return initial(isLost: true)
     }
 
     /// The initial change set, of the version that it knows: empty.

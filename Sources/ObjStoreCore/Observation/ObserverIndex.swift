@@ -5,11 +5,11 @@ struct ObserverGroup {
 
     var isEmpty: Bool { one == nil && others.isEmpty }
 
-    mutating func add(_ observer: Observer) {
+    fileprivate mutating func add(_ observer: Observer) {
         if one == nil { one = observer } else { others[observer.number] = observer }
     }
 
-    mutating func remove(_ observer: Observer) {
+    fileprivate mutating func remove(_ observer: Observer) {
         if one === observer { one = nil } else { others[observer.number] = nil }
     }
 
@@ -20,6 +20,16 @@ struct ObserverGroup {
     func forEach(_ body: (Observer) -> Void) {
         if let one { body(one) }
         for observer in others.values { body(observer) }
+    }
+}
+
+extension ObserverGroup? {
+    /// An observer comes, or goes; nil: there is none.
+    mutating func change(_ observer: Observer, comes: Bool) {
+        var changed = self ?? ObserverGroup()
+        self = nil  // one owner: changed in place
+        if comes { changed.add(observer) } else { changed.remove(observer) }
+        if !changed.isEmpty { self = changed }
     }
 }
 
@@ -69,12 +79,7 @@ struct ObserverIndex {
     /// - Parameter step: 1: it comes, -1: it goes.
     private mutating func change(_ observer: Observer, _ schema: Schema, by step: Int) {
         let scope = observer.scope
-        func change(_ group: inout ObserverGroup?) {
-            var changed = group ?? ObserverGroup()
-            group = nil  // one owner: changed in place
-            if step > 0 { changed.add(observer) } else { changed.remove(observer) }
-            if !changed.isEmpty { group = changed }
-        }
+        func change(_ group: inout ObserverGroup?) { group.change(observer, comes: step > 0) }
         switch scope.interest(in: schema) {
         case .object(let place):
             change(&objects[place])
@@ -163,9 +168,7 @@ struct ObserverIndex {
     private static func mostLookedUp(of observers: Int) -> Int { max(64, observers) }
 
     private func touched(_ id: UInt32, _ reader: ChangeReader) throws(StoreError) -> [Int64] {
-        guard Int(id) < reader.to.schema.classes.count, reader.to.schema.linkReach(from: Int(id)).leadsAway else {
-            return []
-        }
+        guard Int(id) < reader.to.schema.classes.count else { return [] }
         return Array(try LinkedChanges(reader, Int(id), .usual).masks.keys)
     }
 

@@ -25,8 +25,6 @@ package struct ObserverScope: Sendable {
         case collection(CollectionScope)
     }
 
-    var isCollection: Bool { if case .collection = way { true } else { false } }
-
     /// It has positions by more than the keys of its objects.
     var isList: Bool { if case .ranks = way { false } else { true } }
 
@@ -73,13 +71,7 @@ package struct ObserverScope: Sendable {
     }
 
     func isCovered(by reader: ChangeReader) -> Bool {
-        if case .collection = way { return classes(in: reader.to.schema).allSatisfy(reader.covers) }
-        if reads.classes.count == 1 && !reads.leadsAnywhere
-            && !paths.leadsAway(from: Int(classID), of: reader.to.schema)
-        {
-            return reader.covers(classID)
-        }
-        return classes(in: reader.to.schema).allSatisfy(reader.covers)
+        classes(in: reader.to.schema).allSatisfy(reader.covers)
     }
 
     /// Only what happens to one object.
@@ -171,7 +163,6 @@ package struct ObserverScope: Sendable {
 
     /// What is modified by what its links lead to, and which properties these are.
     func linked(_ reader: ChangeReader) throws(StoreError) -> [Int64: [UInt64]] {
-        guard paths.leadsAway(from: Int(classID), of: reader.to.schema) else { return [:] }
         let masks = try LinkedChanges(reader, Int(classID), paths).masks
         guard let key else { return masks }
         return masks[key].map { [key: $0] } ?? [:]
@@ -299,11 +290,7 @@ package struct ObserverScope: Sendable {
 
     /// Some of what it depends on.
     func isFromOtherProcess(_ reader: ChangeReader) -> Bool {
-        reader.classes.contains { id, changes in
-            changes.isFromOtherProcess
-                && (reads.leadsAnywhere || paths.reaches(id, from: Int(classID), reader.to.schema)
-                    || reads.classes.contains(Int(id)))
-        }
+        classes(in: reader.to.schema).contains { reader.classes[$0]?.isFromOtherProcess ?? false }
     }
 
     private static func way(_ query: Query) -> Way {

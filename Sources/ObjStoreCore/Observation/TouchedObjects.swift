@@ -45,22 +45,15 @@ struct TouchedObjects {
             }
             // Without the property nothing is true, before and after.
             if changed.isEmpty || !schema.has([test.propertyID]) { continue }
-            let (cls, position) = try schema.property(test.propertyID), trees = TreeAccess.version(reader.to)
+            let (cls, position) = try schema.property(test.propertyID)
+            let link = IncomingLink(
+                classIndex: Int(cls.id), property: position, isCollection: cls.columns[position].kind.isCollection)
             for target in changed {
                 var isTooMany = false
-                func add(_ owner: Int64) -> Bool {
+                try TreeAccess.version(reader.to).forEachOwner(of: target, by: link) { (owner) throws(StoreError) in
                     found.insert(owner)
                     isTooMany = found.count > TouchedObjects.most
                     return !isTooMany
-                }
-                if cls.columns[position].kind.isCollection {
-                    try trees.inverse(cls, position).forEachOwner(of: target) { (owner) throws(StoreError) in add(owner)
-                    }
-                } else {
-                    let link = Value(kind: .link, low: target)
-                    _ = try trees.withIndex(cls, position, finding: link) { (index) throws(StoreError) in
-                        try index.forEach(.equal, link) { (owner) throws(StoreError) in add(owner) }
-                    }
                 }
                 if isTooMany { return nil }
             }
