@@ -69,6 +69,7 @@ package final class Observer: @unchecked Sendable {
         hasPositions = answer != nil
         keyPaths = options.keyPaths
         wantsInitial = options.isInitial
+        isPaused = options.isPaused
         self.handler = handler
         knownVersion = known.version
     }
@@ -158,6 +159,11 @@ package final class Observer: @unchecked Sendable {
         let changes = told(step, before, after)
         changes?.silentVersions = parts.compactMap { $0.isSilent ? $0.reader.to : nil }
         return changes
+    }
+
+    /// The answer in a version that it is going to know.
+    func answer(in snapshot: Snapshot) throws(StoreError) {
+        answer = scope.observesCommits ? nil : try find(in: snapshot)
     }
 
     private func find(in snapshot: Snapshot) throws(StoreError) -> ObservedAnswer {
