@@ -1644,10 +1644,10 @@ OBJSTORE_API objstore_status objstore_view_refresh(objstore_view *view, bool *ch
 OBJSTORE_API objstore_status objstore_view_freeze(objstore_view *view, objstore_view **frozen)
     OBJSTORE_CHECKS(null(view, frozen), closed(view), kind(view), committed(view));
 
-/** Names the version that `view`, live or frozen, stands on, in 40 bytes to write down: of the store with this uuid, and
- * no other; the same bytes for all who ask. What was committed since then is asked for with objstore_token_since, also
- * after a restart, where the version was kept (objstore_keep_version). Of a change set: of its view of the state after
- * (objstore_changes_view). */
+/** Names the version that `view`, live or frozen, stands on, in 40 bytes to write down: of this store and no other, the
+ * same bytes for all who ask, and behind a checkpoint. What was committed since then is asked for with
+ * objstore_token_since, also after a restart, where the version was kept (objstore_keep_version). Of a change set: of
+ * its view of the state after (objstore_changes_view). */
 OBJSTORE_API objstore_status objstore_view_bookmark(objstore_view *view, objstore_bookmark *bookmark)
     OBJSTORE_CHECKS(null(view, bookmark), closed(view), kind(view), committed(view));
 
@@ -1660,7 +1660,7 @@ OBJSTORE_API objstore_status objstore_view_at(objstore *store, const objstore_bo
                                               objstore_view **frozen)
     OBJSTORE_CHECKS(null(store, bookmark, frozen), closed(store), kind(store), outside(store));
 
-/** Keeps a version of the store by a name of up to 78 bytes until it is released, whoever has the store open, after
+/** Keeps a version of the store by a name of up to 64 bytes until it is released, whoever has the store open, after
  * restarts, crashes and power cuts, too: a program that is away (a search index, a replica) asks what was committed
  * meanwhile (objstore_token_since). NULL: the newest version. A name in use moves to the version, at once or not
  * at all. What is deleted or replaced after it stays in the file (objstore_pins lists it), which grows with what is
@@ -1682,12 +1682,12 @@ OBJSTORE_API objstore_status objstore_release_version(objstore *store, objstore_
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store), text(name),
                     name(name));
 
-/** One version that is kept by a name. 144 bytes, final. */
+/** One version that is kept by a name. 128 bytes, final. */
 typedef struct objstore_kept_version {
-    uint64_t version;
+    uint64_t version; /* as objstore_pins has it */
     int64_t since_ms; /* milliseconds since 1970 */
     objstore_bookmark bookmark;
-    char name[88];    /* ends with a zero */
+    char name[72];    /* ends with a zero */
 } objstore_kept_version;
 
 /** Lists what is kept by names, in their order. Fills up to `capacity` and sets `count` to how many there are. */

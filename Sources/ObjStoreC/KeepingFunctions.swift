@@ -73,7 +73,7 @@ public func objstore_kept_versions(
         for (index, kept) in all.prefix(capacity).enumerated() {
             let place = versions.unsafelyUnwrapped + index
             place.initialize(to: objstore_kept_version())
-            place.pointee.version = kept.bookmark.version
+            place.pointee.version = kept.version
             place.pointee.since_ms = kept.since
             write(kept.bookmark, to: &place.pointee.bookmark)
             withUnsafeMutableBytes(of: &place.pointee.name) { $0.copyBytes(from: kept.name.utf8) }

@@ -19,12 +19,15 @@ struct KeptModel {
 
     /// False: another one is at it.
     mutating func begin(_ name: String, _ chain: UInt64?, _ process: SimulatedProcess) -> Bool {
-        if let other = busy[name], other.isAlive { return false }
+        if isBusy(name) { return false }
         busy[name] = process
         steps += 1
         possible[name] = states(of: name).union([chain])
         return true
     }
+
+    /// A call is on its way.
+    func isBusy(_ name: String) -> Bool { busy[name]?.isAlive ?? false }
 
     mutating func end(_ name: String, _ state: Set<UInt64?>?) {
         steps += 1
@@ -104,7 +107,9 @@ extension History {
                 let steps = kept!.steps
                 let found = try database.keptVersions().first { $0.name == name }
                 guard let found else {
-                    if steps == kept!.steps, !kept!.states(of: name).contains(nil), !world.hasEvicted {
+                    if steps == kept!.steps, !kept!.isBusy(name), !kept!.states(of: name).contains(nil),
+                        !world.hasEvicted
+                    {
                         world.fail("P11: nothing is kept as \(name) any more")
                     }
                     continue
@@ -114,7 +119,7 @@ extension History {
                     snapshot = try database.snapshot(at: found.bookmark, timeout: -1, until: nil)
                 } catch {
                     // Released meanwhile, or moved on.
-                    if error.code == .versionGone, steps != kept!.steps { continue }
+                    if error.code == .versionGone, steps != kept!.steps || kept!.isBusy(name) { continue }
                     if error.code == .versionGone, !world.hasEvicted {
                         world.fail("P11: version \(found.bookmark.version), kept as \(name), is gone")
                     }
@@ -122,7 +127,7 @@ extension History {
                 }
                 let content = try contentFound(database, snapshot)
                 let possible = kept!.states(of: name).compactMap { $0.flatMap(oracle.content(ofChain:)) }
-                if steps == kept!.steps, !possible.contains(content), !world.hasEvicted {
+                if steps == kept!.steps, !kept!.isBusy(name), !possible.contains(content), !world.hasEvicted {
                     let what = possible.first.map { difference(content, $0) } ?? "it should not be kept"
                     return world.fail("P11: version \(snapshot.version), kept as \(name), is read wrong: \(what)")
                 }

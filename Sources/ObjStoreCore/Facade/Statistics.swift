@@ -53,7 +53,7 @@ package enum PinHolder: Int32, Sendable {
     case observer = 2
     case checkpoint = 3
     /// By name: see `Store.keptVersions`.
-    case name = 4
+    case kept = 4
 }
 
 /// One pinned version: while it is, the pages that it needs are not reused.
@@ -174,7 +174,7 @@ extension Database {
                 PinInfo(
                     version: version, since: Int64(bitPattern: slot.since.current) / 1_000_000,
                     instance: isKept ? 0 : owner, process: Int64(truncatingIfNeeded: slot.process),
-                    holder: isKept ? .name : .view, count: 1))
+                    holder: isKept ? .kept : .view, count: 1))
         }
         for version in Set(shared.metaPins.map(\.current) + [shared.intent.current]) where version != 0 {
             result.append(PinInfo(version: version, since: 0, instance: 0, process: 0, holder: .checkpoint, count: 1))

@@ -13,12 +13,14 @@
 /// before the first write after a clean open (`rewriteKept`).
 extension Database {
     package func bookmark(of snapshot: Snapshot) throws(StoreError) -> Bookmark {
-        Bookmark(uuid: uuid, version: snapshot.version, root: try snapshot.rootHash())
+        Bookmark(uuid: uuid, version: try snapshot.stateVersion(), root: try snapshot.rootHash())
     }
 
     /// One of `keptVersions`.
     package struct Kept: Sendable {
         package let name: String
+        /// As it is pinned.
+        package let version: UInt64
         package let bookmark: Bookmark
         /// Since when, in milliseconds since 1970.
         package let since: Int64
@@ -30,7 +32,8 @@ extension Database {
         let kept = try KeptVersions(file, incarnation: incarnation)
         return kept.newest.map {
             Kept(
-                name: $0.name, bookmark: Bookmark(uuid: uuid, version: $0.version, root: $0.rootHash),
+                name: $0.name, version: $0.version,
+                bookmark: Bookmark(uuid: uuid, version: $0.stateVersion, root: $0.rootHash),
                 since: $0.time / 1_000_000)
         }.sorted { $0.name < $1.name }
     }
@@ -90,8 +93,12 @@ extension Database {
             return SharedState.RingEntry(
                 version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log)
         }
-        let entry = shared.ringEntry(bookmark.version)
-        if entry.version == bookmark.version, pinned.contains(entry.version) { found.append(entry) }
+        for version in pinned.sorted() where version >= bookmark.version {
+            // A checkpoint has the root of the version before.
+            if let entry = shared.ringEntry(ifThere: version), version == bookmark.version || entry.isCheckpoint {
+                found.append(entry)
+            }
+        }
         return found
     }
 
@@ -107,12 +114,12 @@ extension Database {
     ) throws(StoreError) {
         try checkKeeping(name)
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
-        let rootHash = try snapshot.rootHash()
+        let rootHash = try snapshot.rootHash(), stateVersion = try snapshot.stateVersion()
         try checkpoint(atLeast: snapshot.version, timeout: timeout, until: end)
         try whileKeeping(deadline, until: end) { (kept) throws(StoreError) in
-            let old = kept.place(of: name)
-            guard let place = kept.freePlace, old != nil || kept.all.count < KeptVersion.places - 1 else {
-                let names = kept.newest.map { "'\($0.name)'" }.joined(separator: ", ")
+            let old = kept.places(of: name)
+            guard let place = kept.freePlace, !old.isEmpty || kept.all.count < KeptVersion.places - 1 else {
+                let names = kept.newest.map { "'\($0.name)'" }.sorted().joined(separator: ", ")
                 throw StoreError(
                     .tooManyVersions, "\(KeptVersion.places - 1) versions may be kept, and these are: \(names)")
             }
@@ -120,11 +127,11 @@ extension Database {
             try underWriter(deadline, until: end) { () throws(StoreError) in try pins.keep(snapshot.version) }
             let record = KeptVersion(
                 name: name, sequence: sequence, entry: snapshot.entry, rootHash: rootHash,
-                time: machine.wallClock())
+                stateVersion: stateVersion, time: machine.wallClock())
             // Where this fails it may be there all the same; the slot stays till somebody looks again.
             try kept.write(record, at: place, to: file, incarnation: incarnation)
             try syncKept()
-            if let old { try release(&kept, old) }
+            try release(&kept, old)
         }
     }
 
@@ -135,19 +142,23 @@ extension Database {
         try checkKeeping(name)
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
         try whileKeeping(deadline, until: end) { (kept) throws(StoreError) in
-            guard let place = kept.place(of: name) else {
+            let places = kept.places(of: name)
+            guard let newest = places.last else {
                 throw StoreError(.notFound, "no version is kept by the name '\(name)'")
             }
-            try release(&kept, place)
+            // Those first that count only when that one is gone.
+            if places.count > 1 { try release(&kept, places.dropLast()) }
+            try release(&kept, [newest])
         }
     }
 
-    private func release(_ kept: inout KeptVersions, _ place: Int) throws(StoreError) {
-        guard let record = kept.places[place] else { return }
-        try kept.write(nil, at: place, to: file, incarnation: incarnation)
+    private func release(_ kept: inout KeptVersions, _ places: [Int]) throws(StoreError) {
+        let records = places.compactMap { kept.places[$0] }
+        if records.isEmpty { return }
+        for place in places { try kept.write(nil, at: place, to: file, incarnation: incarnation) }
         // Else a power cut could bring it back when its pages have been used.
         if !InjectedBug.active(.keptReleasedEarly) { try syncKept() }
-        pins.release(kept: record.version)
+        for record in records { pins.release(kept: record.version) }
     }
 
     private func checkKeeping(_ name: String) throws(StoreError) {
@@ -220,14 +231,19 @@ extension Database {
     /// Alone, under OPEN: what is kept in a file whose meta is `meta`. Records that cannot be of it go for good,
     /// before anything else is written: their pages may be used.
     func readKept(_ meta: Meta) throws(StoreError) -> [UInt64] {
-        var kept = try KeptVersions(file, incarnation: incarnation), dropped = 0
+        var kept = try KeptVersions(file, incarnation: incarnation), dropped: [Int] = []
         for place in kept.places.indices {
             guard let record = kept.places[place] else { continue }
-            if kept.place(of: record.name) == place, try isThere(record, meta) { continue }
-            try kept.write(nil, at: place, to: file, incarnation: incarnation)
-            dropped += 1
+            if kept.places(of: record.name).last == place, try isThere(record, meta) { continue }
+            dropped.append(place)
         }
-        if dropped > 0 { try file.sync() }
+        if !dropped.isEmpty {
+            // What takes their place may be in the page cache only.
+            try rewriteKept()
+            try file.sync()
+            for place in dropped { try kept.write(nil, at: place, to: file, incarnation: incarnation) }
+            try file.sync()
+        }
         return kept.all.map(\.version).sorted()
     }
 
@@ -252,7 +268,7 @@ extension KeptVersions {
     /// One for each name.
     var newest: [KeptVersion] { places.indices.filter { isNewest($0) }.map { places[$0]! } }
 
-    private func isNewest(_ index: Int) -> Bool { places[index].map { place(of: $0.name) == index } ?? false }
+    private func isNewest(_ index: Int) -> Bool { places[index].map { places(of: $0.name).last == index } ?? false }
 
     fileprivate var freePlace: Int? { places.firstIndex { $0 == nil } }
 }

@@ -60,6 +60,8 @@ package final class Snapshot: @unchecked Sendable {
 
     /// No other version has it, but for checkpoints, whose content is the same.
     func rootHash() throws(StoreError) -> UInt64 { NodeHeader.hash(try source.node(root, .root)) }
+    /// The version that wrote the root: this one, or of a checkpoint the one before.
+    func stateVersion() throws(StoreError) -> UInt64 { NodeHeader.word(try source.node(root, .root)) }
 
     /// Which bytes the schema is: versions with the same ref have the same schema.
     func schemaRef() throws(StoreError) -> Ref { RootNode.schema(try source.node(root, .root)) }
