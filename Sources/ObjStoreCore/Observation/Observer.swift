@@ -41,6 +41,9 @@ package final class Observer: @unchecked Sendable {
     /// Changes that it is not told of, and that are not behind it yet; oldest first.
     var silences: [Silence] = []
 
+    /// Where the hub's index looks for it; set once, when it comes into it.
+    var range: ObservedRange?
+
     /// Under the hub's lock: a transaction that it is not told of has not been published yet. It stays where it is.
     func isHeld(at published: UInt64) -> Bool {
         guard let last = silences.last else { return false }
