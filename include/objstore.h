@@ -3834,8 +3834,8 @@ OBJSTORE_API objstore_status objstore_token_set_interval(objstore_token *token, 
  * `class_id` of such a change set is that of the owner, and each modification wrote the property
  * (objstore_changes_has).
  *
- * A change of a value inside of a mixed element is one of that element. Lists and maps inside of mixed values are no
- * collections of their own: observe the property, or the object, that they lie in.
+ * A change of a value inside of a mixed element is one of that element. Lists and maps inside of mixed values:
+ * objstore_mixed_observe.
  *
  * The owner was deleted, or the property dropped by another process: OBJSTORE_CHANGES_OWNER_DELETED, with a deletion of
  * everything, and nothing more comes. Cost: O(log n) for each change, where the log has it and no object in a
@@ -3849,6 +3849,26 @@ OBJSTORE_API objstore_status objstore_collection_observe(objstore *store, objsto
                                                          objstore_token **token)
     OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata), closed(store), kind(store),
                     store(collection), deleted(collection), property(collection), type(collection), flags(flags));
+
+/** Observes a list or map inside of a mixed value: what is at the end of a path (section 11). It is a place: its first
+ * change set tells what was put there, or went, since this call, and if another list of the same kind comes there, or
+ * again one where there was none for a while, what leads to that. Change sets are those of a list of values, or of a
+ * map, of objstore_collection_observe; a change of anything in an element is a modification of that element. What is in
+ * the objects that links in it lead to does not count.
+ *
+ * The owner was deleted, or the property dropped: OBJSTORE_CHANGES_OWNER_DELETED, and nothing more comes. Both versions
+ * are read and compared where the property was written, O(its bytes); equal elements that were written again are not
+ * reported. Memory: none for elements.
+ * NO_SUCH_OBJECT, NOT_FOUND: the newest version has no such object, or nothing there. WRONG_TYPE: there is no list and
+ * no map. */
+OBJSTORE_API objstore_status objstore_mixed_observe(objstore *store, objstore_object object,
+                                                    objstore_property_id property_id, const objstore_value *steps,
+                                                    size_t step_count, uint32_t flags, objstore_change_handler handler,
+                                                    void *userdata, objstore_free_userdata free_userdata,
+                                                    objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata, steps), closed(store), kind(store),
+                    store(object), deleted(object), property(property_id), type(property_id),
+                    array(steps, step_count), count(step_count), steps(steps), flags(flags));
 
 /** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its own
  * handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another thread, except

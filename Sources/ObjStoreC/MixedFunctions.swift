@@ -50,6 +50,22 @@ extension Value {
     }
 }
 
+@c @implementation
+public func objstore_mixed_observe(
+    _ store: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?, _ step_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?,
+    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    beginObserving(store, handler, Userdata(userdata, free_userdata), token, inside) {
+        (store, handler) throws(StoreError) in
+        try check(observeFlags: flags)
+        return try withPath(steps, step_count) { (path) throws(StoreError) in
+            try store.observe(mixed: objectID(object), property_id, path, options(flags), handler: handler)
+        }
+    }
+}
+
 private func read(
     _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
     _ steps: UnsafePointer<objstore_value>?, _ step_count: Int,

@@ -332,6 +332,7 @@ MIXED = (
     "objstore_mixed_set",
     "objstore_mixed_insert",
     "objstore_mixed_remove",
+    "objstore_mixed_observe",
 )
 SPECIAL |= {(name, "property_id"): "P_EXTRA" for name in MIXED}
 SPECIAL |= {("objstore_property_to_json", "steps"): "NULL", ("objstore_property_to_json", "step_count"): "0"}

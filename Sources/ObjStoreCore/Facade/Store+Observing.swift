@@ -122,8 +122,8 @@ extension Store {
     /// A list, set or map, from now on.
     ///
     /// - Parameter hub: delivers; nil: the store's.
-    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.noSuchObject`: the newest version does
-    /// not have the owner.
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.noSuchObject`: the newest version
+    /// does not have the owner.
     package func observe(
         _ collection: CollectionID, _ options: ObserverOptions, on hub: ObserverHub? = nil,
         handler: @escaping Observer.Handler
@@ -132,6 +132,22 @@ extension Store {
         let snapshot = try shared.database.snapshot()
         let paths = try paths(options, in: collection, snapshot.schema)
         let scope = try CollectionScope(collection, paths ?? .usual, in: snapshot, tag: shared.tag)
+        return try (hub ?? self.hub).observe(
+            ObserverScope(scope), from: snapshot, options: options, handler: handler)
+    }
+
+    /// A list or map inside of a mixed value, from now on: what is at the end of a path.
+    ///
+    /// - Parameter hub: delivers; nil: the store's.
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.notFound`, `.noSuchObject`: of the
+    /// newest version.
+    package func observe(
+        mixed object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], _ options: ObserverOptions,
+        on hub: ObserverHub? = nil, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot()
+        let scope = try CollectionScope(object, propertyID, path, in: snapshot, tag: shared.tag)
         return try (hub ?? self.hub).observe(
             ObserverScope(scope), from: snapshot, options: options, handler: handler)
     }

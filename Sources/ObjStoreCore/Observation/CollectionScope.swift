@@ -2,6 +2,9 @@
 package final class CollectionScope: Sendable {
     let id: CollectionID
     let kind: ValueKind
+    /// Inside of a mixed value; nil: what the property has itself.
+    let path: NestedPath?
+    private let propertyKind: ValueKind
     /// Of the property.
     let columnID: UInt32
     /// As an index in the schema: of the objects that the elements are links to; nil: they are values.
@@ -21,7 +24,19 @@ package final class CollectionScope: Sendable {
         columnID = cls.columns[position].id
         target = cls.columns[position].target == 0 ? nil : ClassID.index(cls.columns[position].target)
         isEmbedding = target.map { snapshot.schema.classes[$0].isEmbedded } ?? false
+        path = nil
+        propertyKind = kind
         if try elements(in: snapshot) == nil { throw cls.noSuchObject(id.owner.key) }
+    }
+
+    /// Of a list or map inside of a mixed value, which has no objects of one class.
+    init(_ id: CollectionID, _ kind: ValueKind, _ path: NestedPath, _ column: ColumnSpec) {
+        (self.id, self.kind, self.path) = (id, kind, path)
+        paths = .usual
+        columnID = column.id
+        propertyKind = column.kind
+        target = nil
+        isEmbedding = false
     }
 
     /// What change sets tell of are objects: of lists and sets of links. Else positions, and of maps keys.
@@ -43,18 +58,20 @@ package final class CollectionScope: Sendable {
     private func position(in snapshot: Snapshot) -> Int? {
         guard ownerClass < snapshot.schema.classes.count else { return nil }
         let cls = snapshot.schema.classes[ownerClass]
-        guard !cls.isDropped, let position = try? cls.position(id.propertyID), cls.columns[position].kind == kind
+        guard !cls.isDropped, let position = try? cls.position(id.propertyID),
+            cls.columns[position].kind == propertyKind
         else { return nil }
         return position
     }
 
     /// Nil: the version does not have the owner, or not the property. They hold while it is pinned.
-    func elements(in snapshot: Snapshot) throws(StoreError) -> CollectionElements? {
+    func elements(in snapshot: Snapshot) throws(StoreError) -> ObservedElements? {
         guard let position = position(in: snapshot) else { return nil }
         let cls = snapshot.schema.classes[ownerClass], trees = TreeAccess.version(snapshot)
         let reader = try trees.objects(cls)
         guard let row = try reader.find(id.owner.key) else { return nil }
-        return try trees.elements(row, cls, position, reader)
+        if let path { return .nested(try path.entries(trees, cls, id, kind)) }
+        return .stored(try trees.elements(row, cls, position, reader))
     }
 
     func describe(_ changes: ChangeSet) {

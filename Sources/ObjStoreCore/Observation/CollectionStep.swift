@@ -16,9 +16,9 @@ struct CollectionStep {
     private let before: Snapshot
     private let after: Snapshot
     private let parts: [Part]
-    private let old: CollectionElements
+    private let old: ObservedElements
     /// Nil: it is gone.
-    private let new: CollectionElements?
+    private let new: ObservedElements?
     /// Objects of the elements; in parts that are told.
     private var modified = ModifiedObjects()
     private let maskWords: Int
@@ -106,8 +106,8 @@ struct CollectionStep {
 
     /// Nil: the log does not say it, or not what is asked.
     private func followed() throws(StoreError) -> Outcome? {
-        guard let new, parts.count == 1, let reader = parts.first?.reader, modified.masks.isEmpty,
-            let splices = try reader.splices(of: scope)
+        guard case .stored(let old) = old, case .stored(let new)? = new, parts.count == 1,
+            let reader = parts.first?.reader, modified.masks.isEmpty, let splices = try reader.splices(of: scope)
         else { return nil }
         let count = try old.count()
         guard let spans = ElementSpans(count, splices, replaces: scope.kind == .list) else { return nil }
@@ -247,7 +247,7 @@ private struct ElementNumbers {
     }
 
     /// The elements must stay as long as this. Nil: there are none.
-    mutating func list(_ elements: CollectionElements?) throws(StoreError) -> KeyBuffer {
+    mutating func list(_ elements: ObservedElements?) throws(StoreError) -> KeyBuffer {
         let list = KeyBuffer()
         guard let elements else { return list }
         let count = try elements.count()

@@ -8,7 +8,7 @@ A list or dict in it is shown by a MixedList or MixedDict, which knows its place
 
 import ctypes
 import operator
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from ..building.graphs import added
@@ -21,13 +21,16 @@ from ..native.failures import failure
 from ..objects import state, versions
 from ..values import documents, kinds
 from ..values.c_values import Values, give_back, take
+from ..values.elements import ELEMENT, KEY, Element, Shape
 from ..values.kinds import INT, LIST, MAP, STRING
 
 if TYPE_CHECKING:
     from ..models.properties import Property
+    from ..observing.element_changes import ElementChanges
+    from ..observing.streams import AnyStream
+    from ..observing.tokens import Token
     from ..reading.views import Epoch, View
     from ..stores.lookup import Source
-    from ..values.elements import Element
 
 
 _get = ffi.bind("objstore_mixed_get")
@@ -171,6 +174,31 @@ class Nested:
         packed = ctypes.string_at(s.words[1], s.words[2]) if s.words[0] == kinds.DOCUMENT else b""
         give_back(s)
         return documents.unpack_shallow(packed, self._inner, self._linked) if packed else None
+
+    # Observing
+
+    @property
+    def _shape(self) -> Shape:
+        key = Element(STRING, False, None, KEY) if isinstance(self, MixedDict) else None
+        return Shape(LIST if key is None else MAP, Element(kinds.MIXED, True, None, ELEMENT), key)
+
+    @property
+    def _place(self) -> str:
+        return self._prop.path + "".join(f"[{step!r}]" for step in self._path)
+
+    def _calling(self, function: Any, handle: int, *rest: Any) -> int:
+        return self._call(function, handle, self._path, *rest)
+
+    def observe(
+        self, handler: "Callable[[ElementChanges], object]", *, initial: bool = True, since: bytes | None = None
+    ) -> "Token":
+        """Calls handler(change) for what every commit changes in the list or dict, or puts in its place: as of
+        List.observe() and Dict.observe(). WrongType: at its place is no list and no dict; NotFound: nothing is."""
+        return self._source._observed()._observe_nested(self, handler, initial, since)
+
+    def changes(self, *, initial: bool = True, since: bytes | None = None) -> "AnyStream[ElementChanges]":
+        """The same for asyncio: `async for change in dog.extra["seen"].changes(): …`"""
+        return self._source._observed()._nested_changes(self, initial, since)
 
     def copy(self) -> Any:
         """A builtin list or dict of everything in it."""

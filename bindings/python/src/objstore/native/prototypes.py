@@ -84,6 +84,7 @@ PROTOTYPES = {
     "objstore_release_version": "wT",
     "objstore_kept_versions": "wwww",
     "objstore_token_since": "ww",
+    "objstore_mixed_observe": "wOwwwwwwww",
     "objstore_checkpoint": "w",
     "objstore_compact": "wwww",
     "objstore_copy": "wTwww",

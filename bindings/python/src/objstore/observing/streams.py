@@ -204,11 +204,15 @@ class ElementStream(AnyStream[ElementChanges]):
         binding: "Binding",
         shape: "Shape",
         path: str,
-        keys: "KeyPaths | None",
-        place: Any,
-        initial: bool,
-        since: bytes | None,
+        keys: "KeyPaths | None" = None,
     ) -> None:
         super().__init__(store)
         self._begin(_ElementStreamToken(store, binding, self._arrivals.wake, shape, path, keys))
+
+    def of_collection(self, place: Any, initial: bool, since: bytes | None) -> "ElementStream":
         self._token.observe_collection(place, initial, since)
+        return self
+
+    def of_nested(self, call: "Callable[..., int]", initial: bool, since: bytes | None) -> "ElementStream":
+        self._token.observe_nested(call, initial, since)
+        return self

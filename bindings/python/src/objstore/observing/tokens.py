@@ -44,6 +44,7 @@ _token_since = ffi.bind("objstore_token_since")
 _token_lag = ffi.bind("objstore_token_lag")
 _token_set_interval = ffi.bind("objstore_token_set_interval")
 _collection_observe = ffi.bind("objstore_collection_observe_paths")
+_mixed_observe = ffi.bind("objstore_mixed_observe")
 _token_close = ffi.bind("objstore_token_close")
 _view_open = ffi.bind("objstore_view_open")
 _view_close = ffi.bind("objstore_view_close")
@@ -199,6 +200,12 @@ class ChangeToken(Token, Generic[M]):
                 self._out,
             )
         )
+        self._begin(since)
+
+    def observe_nested(self, call: Callable[..., int], initial: bool, since: bytes | None) -> None:
+        """`call`: of a function that takes a path, which it has."""
+        asked, store = flags(initial, since), self._store._open_handle()
+        check(call(_mixed_observe, store, asked, handler_entry, self._number, MUST_FINISH, self._out))
         self._begin(since)
 
     def observe_object(self, key: int, since: bytes | None = None) -> None:

@@ -30,6 +30,7 @@ from .creation import Factory
 from .frozen import Frozen, freeze
 
 if TYPE_CHECKING:
+    from ..collections.mixed import Nested
     from ..collections.queried import Queried
     from ..models.properties import Property
 
@@ -276,6 +277,20 @@ class OpenStore(Factory, ClosingBlock):
         paths = self._element_paths(seen, keys)
         return ElementToken(self, self._binding(seen._owner), handler, seen._shape, seen._prop.path, paths)
 
+    def _observe_nested(self, seen: "Nested", handler: Any, initial: bool, since: bytes | None) -> Token:
+        token = ElementToken(self, self._binding_of(seen), handler, seen._shape, seen._place)
+        token.observe_nested(seen._calling, initial, since)
+        return token
+
+    def _nested_changes(self, seen: "Nested", initial: bool, since: bytes | None) -> AnyStream[Any]:
+        stream = ElementStream(self, self._binding_of(seen), seen._shape, seen._place)
+        return stream.of_nested(seen._calling, initial, since)
+
+    def _binding_of(self, seen: "Nested") -> Binding:
+        binding = self._of_class(seen._head & 0xFFFF_FFFF)
+        assert binding is not None  # it has made the object
+        return binding
+
     def _element_paths(self, seen: "Queried[Any]", keys: Any) -> KeyPaths | None:
         """Of the objects that a dict leads to; InvalidArgument: the elements are no objects."""
         element = seen._shape.element
@@ -292,7 +307,7 @@ class OpenStore(Factory, ClosingBlock):
             return stream.of_collection(seen._c, initial, since)
         paths = self._element_paths(seen, keys)
         owner, path = self._binding(seen._owner), seen._prop.path
-        return ElementStream(self, owner, seen._shape, path, paths, seen._c, initial, since)
+        return ElementStream(self, owner, seen._shape, path, paths).of_collection(seen._c, initial, since)
 
     def _lasting(self) -> Frozen:
         return self.freeze()
