@@ -302,6 +302,7 @@ SPECIAL = {
     ("objstore_object_observe", "handler"): "keep_changes",
     ("objstore_observe_commits", "handler"): "keep_changes",
     ("objstore_collection_observe", "handler"): "keep_changes",
+    ("objstore_mixed_observe", "handler"): "keep_changes",
     ("objstore_collection_observe_paths", "handler"): "keep_changes",
     ("objstore_bind_change_handler", "handler"): "keep_changes",
     ("objstore_bind_progress", "progress"): "progress_ok",
