@@ -157,9 +157,22 @@ package struct ObservedPath: Sendable {
     private mutating func add(
         _ step: Step, _ target: Int, _ rest: ArraySlice<String>, _ schema: Schema, _ names: StoredNames
     ) throws(StoreError) {
+        try follow(step, to: target) { (path) throws(StoreError) in
+            // An inverse by itself: who leads here.
+            if !rest.isEmpty { try path.add(rest, schema, names) }
+        }
+    }
+
+    // MARK: Growing
+
+    mutating func add(_ column: UInt32) { columns.insert(column) }
+
+    /// Calls `body` with what is behind a step.
+    mutating func follow<Failure: Error>(
+        _ step: Step, to target: Int, _ body: (inout ObservedPath) throws(Failure) -> Void
+    ) throws(Failure) {
         let place = steps.firstIndex { $0.step == step } ?? steps.count
         if place == steps.count { steps.append((step, ObservedPath(target))) }
-        // An inverse by itself: who leads here.
-        if !rest.isEmpty { try steps[place].path.add(rest, schema, names) }
+        try body(&steps[place].path)
     }
 }

@@ -4,6 +4,7 @@
 ///  owner.city.rank < 10     City#4.rank written ──owners──► Person#7, Person#9 ──owners──► Dog#3, Dog#8, …
 /// ```
 /// Through the inverses of the version after the changes: an object that linked elsewhere before was written itself.
+/// Conditions about collections, inverses, aggregates and subqueries are followed as paths of an observer are.
 struct TouchedObjects {
     private let reader: ChangeReader
     private let schema: Schema
@@ -16,12 +17,12 @@ struct TouchedObjects {
         schema = reader.to.schema
     }
 
-    /// Whether all that a condition asks of other objects lies behind its comparisons of links.
+    /// Whether all that a condition asks of other objects lies behind links that can be followed backwards.
     static func suffice(for query: Query) -> Bool {
         query.origin.isObjects
             && query.predicate.nodes.allSatisfy { node in
                 switch node {
-                case .paths: false
+                case .paths(let test): QueryPaths.canFollow(test)
                 case .test(let test): test.targets.map { $0.steps.isEmpty && suffice(for: $0) } ?? true
                 case .truth, .values, .not, .and, .or: true
                 }
@@ -30,15 +31,18 @@ struct TouchedObjects {
 
     /// Ascending; nil: more than are worth it. Those that were changed themselves may be among them.
     func keys(of query: Query) throws(StoreError) -> [Int64]? {
-        guard query.predicate.hasTargets, let found = try touched(query) else {
-            return query.predicate.hasTargets ? nil : []
-        }
-        return found.sorted()
+        if !query.predicate.hasTargets && !query.predicate.hasPaths { return [] }
+        return try touched(query)?.sorted()
     }
 
     private func touched(_ query: Query) throws(StoreError) -> Set<Int64>? {
         var found: Set<Int64> = []
-        for case .test(let test) in query.predicate.nodes {
+        for node in query.predicate.nodes {
+            if case .paths(let test) = node {
+                found.formUnion(try touched(test, ClassID.index(query.classID)))
+                if found.count > TouchedObjects.most { return nil }
+            }
+            guard case .test(let test) = node else { continue }
             guard let targets = test.targets, let changed = try changedTargets(targets) else {
                 if test.hasTargets { return nil }
                 continue
@@ -59,6 +63,14 @@ struct TouchedObjects {
             }
         }
         return found
+    }
+
+    private func touched(_ test: PathTest, _ classIndex: Int) throws(StoreError) -> Set<Int64> {
+        // Without one of them nothing is true, before and after.
+        if !schema.has(test.properties) { return [] }
+        let tree = QueryPaths(test, of: classIndex, schema).tree
+        if tree.steps.isEmpty { return [] }
+        return Set(try LinkedChanges(reader, classIndex, .some(tree)).masks.keys)
     }
 
     /// Objects of a class of targets that may satisfy their condition now and did not before, or the other way round.

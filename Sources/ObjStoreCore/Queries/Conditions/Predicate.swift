@@ -20,6 +20,8 @@ package struct Predicate: Sendable {
     let depth: Int
     /// Some comparison is about what links lead to.
     let hasTargets: Bool
+    /// Some comparison is about values behind paths: of collections, inverses, aggregates, subqueries.
+    let hasPaths: Bool
     /// Some comparison calls a function of the application.
     let callsFunctions: Bool
 
@@ -37,6 +39,7 @@ package struct Predicate: Sendable {
         hasTargets =
             single.map { $0.hasTargets }
             ?? program.contains { if case .test(let test) = $0 { test.hasTargets } else { false } }
+        hasPaths = program.contains { if case .paths = $0 { true } else { false } }
         callsFunctions = program.contains {
             switch $0 {
             case .values(let test): !test.calls.isEmpty

@@ -55,6 +55,7 @@ struct RowTest {
                     hasAll = false
                     continue
                 }
+                columns += test.properties.compactMap { PropertyID.position($0, cls.id, cls.columns) }
                 steps.append(.values(try BoundValues(test, trees, reader, cls)))
             case .test(let test):
                 guard PropertyID.position(test.propertyID, cls.id, cls.columns) != nil else {
