@@ -126,6 +126,7 @@ extension InjectedBug: CustomStringConvertible {
         ("elementKeyLost", .elementKeyLost),
         ("elementUnsilenced", .elementUnsilenced),
         ("sharedStep", .sharedStep),
+        ("sectionStale", .sectionStale),
     ]
 
     package init?(named name: String) {

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 124
+    package static let count: Int32 = 125
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -255,6 +255,9 @@ package struct InjectedBug: Equatable, Sendable {
 
     /// An observer that has stayed behind gets the last step of those who ask the same.
     @inline(__always) package static var sharedStep: InjectedBug { InjectedBug(123) }
+
+    /// Objects do not change their sections when that changes which says what section they belong to.
+    @inline(__always) package static var sectionStale: InjectedBug { InjectedBug(124) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)
