@@ -331,7 +331,9 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_FORKED = 47,           /* a handle of the parent process */
     OBJSTORE_ERR_CANCELLED = 48,        /* a progress or wait callback, or an async cancel, ended the operation */
     OBJSTORE_ERR_CALLBACK = 49,         /* a callback failed: objstore_fail, or a handler that returned not OK */
-    OBJSTORE_ERR_TOO_MANY_VERSIONS = 50, /* more versions are alive than OBJSTORE_LIMIT_VERSIONS: see objstore_pins */
+    OBJSTORE_ERR_TOO_MANY_VERSIONS = 50, /* more versions are alive than OBJSTORE_LIMIT_VERSIONS: see objstore_pins;
+                                            more are to be kept than objstore_keep_version can */
+    OBJSTORE_ERR_VERSION_GONE = 51,     /* the version of a bookmark is not kept any more: begin anew */
 
     /* The machine. */
     OBJSTORE_ERR_OUT_OF_MEMORY = 60,
@@ -482,6 +484,9 @@ typedef struct objstore_decimal128 { uint64_t low; uint64_t high; } objstore_dec
 typedef struct objstore_object_id { uint8_t bytes[12]; } objstore_object_id;
 /** The 16 bytes in the order of the text form: byte 0 is the first two digits. Any 16 bytes are valid. */
 typedef struct objstore_uuid { uint8_t bytes[16]; } objstore_uuid;
+
+/** Names one version of one store: see objstore_view_bookmark. */
+typedef struct objstore_bookmark { uint8_t bytes[40]; } objstore_bookmark;
 
 /** Which list, set or map is meant; a plain value like an object. */
 typedef struct objstore_collection {
@@ -1446,13 +1451,14 @@ OBJSTORE_API objstore_status objstore_get_statistics(objstore *store, objstore_s
 OBJSTORE_ENUM(objstore_pin_holder) {
     OBJSTORE_PIN_VIEW = 1,      /* views, transactions included */
     OBJSTORE_PIN_OBSERVER = 2,  /* of a later version */
-    OBJSTORE_PIN_CHECKPOINT = 3 /* what a recovery begins with */
+    OBJSTORE_PIN_CHECKPOINT = 3, /* what a recovery begins with */
+    OBJSTORE_PIN_KEPT = 4        /* by objstore_keep_version; of no process */
 };
 /** One pinned version: while it is, the pages it needs are not reused. 48 bytes, final. */
 typedef struct objstore_pin {
     uint64_t version;
     int64_t since_ms;   /* milliseconds since 1970; 0 for a checkpoint */
-    uint64_t instance;  /* random, one per process that has the store open; 0 for a checkpoint */
+    uint64_t instance;  /* random, one per process that has the store open; 0 for a checkpoint, and what is kept */
     int64_t process_id; /* as that process saw itself: a hint, never used to decide anything */
     objstore_pin_holder holder;
     uint32_t count;     /* how many views of this process share it; 1 for another process */
@@ -1637,6 +1643,57 @@ OBJSTORE_API objstore_status objstore_view_refresh(objstore_view *view, bool *ch
  * cannot happen: the version is pinned already. */
 OBJSTORE_API objstore_status objstore_view_freeze(objstore_view *view, objstore_view **frozen)
     OBJSTORE_CHECKS(null(view, frozen), closed(view), kind(view), committed(view));
+
+/** Names the version that `view`, live or frozen, stands on, in 40 bytes to write down: of this store and no other, the
+ * same bytes for all who ask, and behind a checkpoint. What was committed since then is asked for with
+ * objstore_token_since, also after a restart, where the version was kept (objstore_keep_version). Of a change set: of
+ * its view of the state after (objstore_changes_view). */
+OBJSTORE_API objstore_status objstore_view_bookmark(objstore_view *view, objstore_bookmark *bookmark)
+    OBJSTORE_CHECKS(null(view, bookmark), closed(view), kind(view), committed(view));
+
+/** Opens a frozen view of the version that was written down. There is one as long as somebody keeps it: a view, an
+ * observer, a checkpoint, a name (objstore_keep_version), in whichever process.
+ * VERSION_GONE: nobody does. WRONG_STORE: it is of another store. INVALID_ARGUMENT: the 40 bytes are none, or were
+ * changed. TOO_MANY_READERS; TIMEOUT: another one was writing for WRITE_TIMEOUT_MS; of a version that this process has
+ * no view of. */
+OBJSTORE_API objstore_status objstore_view_at(objstore *store, const objstore_bookmark *bookmark,
+                                              objstore_view **frozen)
+    OBJSTORE_CHECKS(null(store, bookmark, frozen), closed(store), kind(store), outside(store));
+
+/** Keeps a version of the store by a name of up to 64 bytes until it is released, whoever has the store open, after
+ * restarts, crashes and power cuts, too: a program that is away (a search index, a replica) asks what was committed
+ * meanwhile (objstore_token_since). NULL: the newest version. A name in use moves to the version, at once or not
+ * at all. What is deleted or replaced after it stays in the file (objstore_pins lists it), which grows with what is
+ * written; so move it on now and then. Up to 16 names. A copy of the closed file has them, too, one by objstore_copy
+ * has none.
+ *
+ * Blocks for two syncs, one more where the version is newer than the last checkpoint, and for other writers up to
+ * WRITE_TIMEOUT_MS.
+ * Errors: VERSION_GONE, WRONG_STORE, INVALID_ARGUMENT (also a name that is too long); TOO_MANY_VERSIONS (there are 16);
+ * POISONED, TIMEOUT, OUT_OF_SPACE, IO, OUTCOME_UNKNOWN (as of a checkpoint). */
+OBJSTORE_API objstore_status objstore_keep_version(objstore *store, objstore_text name,
+                                                   const objstore_bookmark *bookmark)
+    OBJSTORE_CHECKS(null(store), nullable(bookmark), closed(store), kind(store), writable(store), outside(store),
+                    text(name), name(name));
+
+/** Lets go of a version that was kept by that name. Blocks for a sync.
+ * NOT_FOUND: there is none. POISONED, TIMEOUT, IO, OUTCOME_UNKNOWN (as of a checkpoint). */
+OBJSTORE_API objstore_status objstore_release_version(objstore *store, objstore_text name)
+    OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store), text(name),
+                    name(name));
+
+/** One version that is kept by a name. 128 bytes, final. */
+typedef struct objstore_kept_version {
+    uint64_t version; /* as objstore_pins has it */
+    int64_t since_ms; /* milliseconds since 1970 */
+    objstore_bookmark bookmark;
+    char name[72];    /* ends with a zero */
+} objstore_kept_version;
+
+/** Lists what is kept by names, in their order. Fills up to `capacity` and sets `count` to how many there are. */
+OBJSTORE_API objstore_status objstore_kept_versions(objstore *store, objstore_kept_version *versions, size_t capacity,
+                                                    size_t *count)
+    OBJSTORE_CHECKS(null(store, count), closed(store), kind(store), array(versions, capacity), count(capacity));
 
 /** Gives the version that a view stands on; of a transaction the one it started from. Versions grow by commits and by
  * checkpoints, and are the same numbers in every process. */
@@ -3628,8 +3685,9 @@ OBJSTORE_API objstore_status objstore_results_arrow(objstore_results *results,
 typedef objstore_status (*objstore_change_handler)(objstore_changes *changes, void *userdata);
 
 enum {
-    OBJSTORE_OBSERVE_INITIAL = 0x1  /* a first change set, empty, of the newest version at its delivery: what was
+    OBJSTORE_OBSERVE_INITIAL = 0x1, /* a first change set, empty, of the newest version at its delivery: what was
                                        committed between this call and then is in it, and is not reported again */
+    OBJSTORE_OBSERVE_PAUSED = 0x2   /* as after objstore_token_pause: it is told nothing before objstore_token_resume */
 };
 
 /** Observes all objects of a class, from now on: commits after this call are reported. `flags` are
@@ -3778,6 +3836,25 @@ OBJSTORE_API objstore_status objstore_token_resume(objstore_token *token)
  * told, or OBJSTORE_LIMIT_OBSERVER_LAG is passed, the version that it knows is pinned. */
 OBJSTORE_API objstore_status objstore_token_lag(objstore_token *token, uint64_t *versions)
     OBJSTORE_CHECKS(null(token, versions), closed(token), kind(token));
+
+/** Lets an observer begin where a program has stopped: it knows the version of `bookmark` from now on, whatever it knew
+ * before, and is told of what was committed since, in one change set, as if it had been there; no initial one comes. Of
+ * an observer that is paused (OBJSTORE_OBSERVE_PAUSED); it goes on with objstore_token_resume.
+ *
+ * Where nobody keeps that version any more, where the schema has changed since, or the version does not have the object
+ * or collection that is observed, it begins anew: its first change set has OBJSTORE_CHANGES_LOST, and no lists.
+ *
+ *     objstore_view_bookmark(after, &seen)      and write it down, with what was made of the change set
+ *     objstore_keep_version(store, name, &seen) now and then, and before the program ends
+ *     …
+ *     objstore_observe(store, dogs, OBJSTORE_OBSERVE_PAUSED, handler, …, &token)
+ *     objstore_token_since(token, &seen);  objstore_token_resume(token)
+ *
+ * INVALID_ARGUMENT: the observer is not paused; the bytes are no bookmark. WRONG_STORE: of another store. IN_CALLBACK:
+ * from inside a handler, while the observer's own runs. TIMEOUT, TOO_MANY_READERS, ALREADY_IN_WRITE: as
+ * objstore_view_at. Cost: what asking the query in that version costs. */
+OBJSTORE_API objstore_status objstore_token_since(objstore_token *token, const objstore_bookmark *bookmark)
+    OBJSTORE_CHECKS(null(token, bookmark), closed(token), kind(token));
 
 /** Lets at least so much time pass between the end of one call of the handler and the next, in milliseconds up to a
  * day; what is committed meanwhile comes in one change set, when the time is over. 0: no rest. OUT_OF_RANGE. */

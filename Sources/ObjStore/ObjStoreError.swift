@@ -57,6 +57,7 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         public static let readOnly = Code(rawValue: 45)
         public static let tooManyReaders = Code(rawValue: 46)
         public static let tooManyVersions = Code(rawValue: 50)
+        public static let versionGone = Code(rawValue: 51)
         /// The store was opened before `fork`.
         public static let forked = Code(rawValue: 47)
         public static let cancelled = Code(rawValue: 48)

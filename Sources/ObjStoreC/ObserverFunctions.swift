@@ -162,6 +162,16 @@ public func objstore_token_resume(_ token: OpaquePointer?) -> objstore_status {
 }
 
 @c @implementation
+public func objstore_token_since(
+    _ token: OpaquePointer?, _ bookmark: UnsafePointer<objstore_bookmark>?
+) -> objstore_status {
+    guard let bookmark else { return failNull("bookmark") }
+    return Handles.use(token, .token, "token") { (box: TokenBox) throws(StoreError) in
+        try box.store.begin(box.observer, at: try read(bookmark))
+    }
+}
+
+@c @implementation
 public func objstore_token_lag(_ token: OpaquePointer?, _ versions: UnsafeMutablePointer<UInt64>?) -> objstore_status {
     guard let versions else { return failNull("versions") }
     return Handles.use(token, .token, "token") { (box: TokenBox) throws(StoreError) in

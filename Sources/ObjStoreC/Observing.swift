@@ -213,11 +213,13 @@ func makeToken(
 }
 
 func check(observeFlags flags: UInt32) throws(StoreError) {
-    try check(flags: flags, known: UInt32(OBJSTORE_OBSERVE_INITIAL))
+    try check(flags: flags, known: UInt32(OBJSTORE_OBSERVE_INITIAL | OBJSTORE_OBSERVE_PAUSED))
 }
 
 func options(_ flags: UInt32) -> ObserverOptions {
-    ObserverOptions(initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0)
+    ObserverOptions(
+        initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0,
+        paused: flags & UInt32(OBJSTORE_OBSERVE_PAUSED) != 0)
 }
 
 @c @implementation

@@ -126,6 +126,9 @@ extension InjectedBug: CustomStringConvertible {
         ("elementKeyLost", .elementKeyLost),
         ("elementUnsilenced", .elementUnsilenced),
         ("sharedStep", .sharedStep),
+        ("keptReleasedEarly", .keptReleasedEarly),
+        ("keptForgotten", .keptForgotten),
+        ("keptTrusted", .keptTrusted),
         ("sectionStale", .sectionStale),
     ]
 

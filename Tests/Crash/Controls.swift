@@ -31,6 +31,8 @@ struct Control {
     var isCollections = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
+    /// Histories find it in which versions are kept by names.
+    var isKept = false
 
     static let all: [Control] = [
         Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD", named: ["P4"]),
@@ -204,6 +206,15 @@ struct Control {
             mistake:
                 "who takes the name of a log or lock file does not ask again whether the path is still its store's",
             named: ["P1", "P2", "P4", "P10", "unexpected error"], isReplaced: true),
+        Control(
+            bug: .keptReleasedEarly, row: "21", mistake: "a kept version let go of before its record is gone for good",
+            named: ["P11"], isKept: true),
+        Control(
+            bug: .keptForgotten, row: "21", mistake: "who opens a store does not look at what is kept",
+            named: ["P11"], isKept: true),
+        Control(
+            bug: .keptTrusted, row: "21", mistake: "records of kept versions in the page cache believed",
+            named: ["P11"], isKept: true),
         Control(
             bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had",
             named: ["inverse"], isWhole: true),
@@ -379,14 +390,18 @@ private func find(_ control: Control, _ arguments: Arguments) -> Finding {
                 let kernel = control.kernel ?? (seed % 2 == 0 ? .errseq : .once)
                 if let violation = control.isWhole
                     ? wholeViolation(seed)
-                    : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation
+                    : randomHistory(
+                        seed, kernel: kernel, isReplaced: control.isReplaced, isKept: control.isKept
+                    ).violation
                 {
                     if control.names(violation) {
                         InjectedBug.set(control.bug, false)
                         let clean =
                             control.isWhole
                             ? wholeViolation(seed)
-                            : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation
+                            : randomHistory(
+                                seed, kernel: kernel, isReplaced: control.isReplaced, isKept: control.isKept
+                            ).violation
                         return send(
                             clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
                     }

@@ -323,6 +323,12 @@ final class EngineOracle: EngineProbe, Oracle {
         }
     }
 
+    /// Pages of versions that are certainly kept, by name, also in the next lives.
+    private var keptPages: [String: Set<Int>] = [:]
+    func keeps(_ name: String, _ version: UInt64?) { keptPages[name] = version.flatMap { trees[$0] } }
+    func chain(of version: UInt64) -> UInt64? { official[version] }
+    func content(ofChain chain: UInt64) -> Content? { known[chain]?.content }
+
     func pinned(_ process: Int, _ version: UInt64) { readers.append((process, version)) }
     func unpinned(_ process: Int, _ version: UInt64) {
         if let index = readers.firstIndex(where: { $0 == (process, version) }) { readers.remove(at: index) }
@@ -418,6 +424,11 @@ final class EngineOracle: EngineProbe, Oracle {
             if let page = (metaPages[key(meta)] ?? []).first(where: changed.contains) {
                 return fail(
                     "P4: page \(page) of the meta of version \(meta.version), which may be durable, is overwritten")
+            }
+        }
+        for (name, pages) in keptPages {
+            if let page = pages.first(where: changed.contains) {
+                return fail("P11: page \(page) of the version kept as \(name) is overwritten")
             }
         }
         for reader in readers {

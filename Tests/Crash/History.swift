@@ -16,6 +16,8 @@ final class History {
     /// Transactions that were committed after the last fault.
     private(set) var finalCommits = 0
     private(set) var unknownOutcomes = 0
+    /// What should be kept by names; nil: nobody keeps anything.
+    var kept: KeptModel?
 
     /// `addClass` changes the schema, `columns` inserts from columns, `scattered` frees more extents than the log
     /// has room for. `unchanged`, `unchangedRelaxed` and `cancelled` leave nothing. `close` is the last thing that a
@@ -66,6 +68,7 @@ final class History {
                 oracle.database = database
                 oracle.databases.append((process.id, database))
                 if read(database, process) { oracle.didCompareOpened(database) }
+                checkKept(database, process)
                 then(database, process)
             } catch {
                 openProblem = error.message
@@ -344,41 +347,7 @@ final class History {
             if oracle.isInsideGroup(snapshot.version) {
                 return fail("P5: version \(snapshot.version) is read, which is half of a group")
             }
-            var found: Content = [:], ids: [Int64: Int64] = [:], links: [(name: Name, key: Int64)] = [],
-                pals: [(name: Name, keys: [Int64?])] = []
-            for cls in snapshot.schema.classes.indices {
-                try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
-                    let text =
-                        values[2].isNull
-                        ? nil
-                        : String(
-                            decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count),
-                            as: UTF8.self)
-                    found[Name(cls: cls, id: values[0].low)] = Item(
-                        number: values[1].low,
-                        text: try Derived.fit(snapshot, cls, key, values)
-                            ? text : "mark, price or trail of another number")
-                    if cls == 0 { ids[key] = values[0].low }
-                    if values.count > 6, !values[6].isNull {
-                        links.append((Name(cls: cls, id: values[0].low), values[6].low))
-                    }
-                    if values.count > 7 {
-                        var keys: [Int64?] = []
-                        try snapshot.elements(cls, 7, of: key, values[7]).forEach { (_, value) throws(StoreError) in
-                            keys.append(value.isNull ? nil : value.low)
-                            return true
-                        }
-                        if !keys.isEmpty { pals.append((Name(cls: cls, id: values[0].low), keys)) }
-                    }
-                    if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 {
-                        database.releasePinsAsForkedChildWould()
-                    }
-                    if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
-                    pauseSometimes(found.count)
-                }
-            }
-            for (name, key) in links { found[name]!.friend = ids[key] ?? -1 }
-            for (name, keys) in pals { found[name]!.pals = keys.map { $0.map { ids[$0] ?? -1 } } }
+            let found = try contentFound(database, snapshot)
             let sees = isFirstTouch || !world.hasEvicted
             if found != expected && sees {
                 return fail("P2: version \(snapshot.version) is read wrong: \(difference(found, expected))")
@@ -399,6 +368,46 @@ final class History {
         }
     }
 
+    /// All that is in a version, slowly.
+    func contentFound(_ database: Database, _ snapshot: Snapshot) throws(StoreError) -> Content {
+        var found: Content = [:], ids: [Int64: Int64] = [:], links: [(name: Name, key: Int64)] = [],
+            pals: [(name: Name, keys: [Int64?])] = []
+        for cls in snapshot.schema.classes.indices {
+            try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
+                let text =
+                    values[2].isNull
+                    ? nil
+                    : String(
+                        decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count),
+                        as: UTF8.self)
+                found[Name(cls: cls, id: values[0].low)] = Item(
+                    number: values[1].low,
+                    text: try Derived.fit(snapshot, cls, key, values)
+                        ? text : "mark, price or trail of another number")
+                if cls == 0 { ids[key] = values[0].low }
+                if values.count > 6, !values[6].isNull {
+                    links.append((Name(cls: cls, id: values[0].low), values[6].low))
+                }
+                if values.count > 7 {
+                    var keys: [Int64?] = []
+                    try snapshot.elements(cls, 7, of: key, values[7]).forEach { (_, value) throws(StoreError) in
+                        keys.append(value.isNull ? nil : value.low)
+                        return true
+                    }
+                    if !keys.isEmpty { pals.append((Name(cls: cls, id: values[0].low), keys)) }
+                }
+                if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 {
+                    database.releasePinsAsForkedChildWould()
+                }
+                if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
+                pauseSometimes(found.count)
+            }
+        }
+        for (name, key) in links { found[name]!.friend = ids[key] ?? -1 }
+        for (name, keys) in pals { found[name]!.pals = keys.map { $0.map { ids[$0] ?? -1 } } }
+        return found
+    }
+
     private func fail(_ text: String) -> Bool {
         world.fail(text)
         return false
@@ -407,7 +416,7 @@ final class History {
     /// Others run between two objects; not so often where there are many.
     private func pauseSometimes(_ objects: Int) { if objects < 64 || objects % 64 == 0 { world.pause() } }
 
-    private func difference(_ found: Content, _ expected: Content) -> String {
+    func difference(_ found: Content, _ expected: Content) -> String {
         let names = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
         let shown = names.prefix(3).map {
             "\($0) is \(found[$0].map { "\($0)" } ?? "missing"), not \(expected[$0].map { "\($0)" } ?? "missing")"
@@ -462,6 +471,7 @@ final class History {
                     }
                 }
                 read(database, process)
+                checkKept(database, process)
                 close(database, process)
                 works = true
             }

@@ -21,8 +21,10 @@ struct Outcome {
 ///
 /// - Parameter isReplaced: an outside program deletes the store now and then, or restores a backup.
 /// - Parameter isAsync: processes write asynchronously, most of them.
+/// - Parameter isKept: versions are kept by names.
 func randomHistory(
-    _ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false, isReplaced: Bool = false, isAsync: Bool = false
+    _ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false, isReplaced: Bool = false, isAsync: Bool = false,
+    isKept: Bool = false
 ) -> Outcome {
     World.note("seed \(seed)")
     var random = RandomNumbers(seed: seed &* 31 &+ 7)
@@ -44,7 +46,9 @@ func randomHistory(
         options: storeOptions)
     let world = history.world
     let profile = [0, 0, 0, 1, 1, 2][random.below(6)]
+    if isKept { history.kept = KeptModel() }
     func work(_ database: Database, _ process: SimulatedProcess) {
+        if isKept { history.spawnKeeper(database, process) }
         // With one that does not, they wait for each other's locks.
         guard isAsync, process.id % 4 != 3 else { return history.randomWork(database, process, profile: profile) }
         process.spawn("queue") { _ in QueuedWork(history, database, process).run() }
@@ -141,7 +145,7 @@ func runRandom(_ arguments: Arguments) -> Int32 {
                 send("seed \(next)\n")
                 let outcome = randomHistory(
                     next, kernel: arguments.kernel ?? (next % 2 == 0 ? .errseq : .once),
-                    isReplaced: arguments.isReplaced, isAsync: arguments.isAsync)
+                    isReplaced: arguments.isReplaced, isAsync: arguments.isAsync, isKept: arguments.isKept)
                 sums.add(outcome)
                 if let violation = outcome.violation { send("violation seed \(next): \(violation)\n") }
             }

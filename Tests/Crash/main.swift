@@ -9,6 +9,7 @@ import WholeModel
 /// crash random --seconds N | --states N [--seed S] [--kernel once] [--bug NAME]   random histories
 ///              --replaced: an outside program deletes the store now and then, or restores a backup
 ///              --async: processes write asynchronously
+///              --kept: versions are kept by names
 /// crash trace --seed S                                                             one of them, step by step
 /// crash directed [--name PART] [--bug NAME] [--trace]                              written courses, at every place
 /// crash enumerate [--name PART] [--part I/N]                                       every single deviation
@@ -34,6 +35,7 @@ struct Arguments {
     var bug: InjectedBug?
     var isReplaced = false
     var isAsync = false
+    var isKept = false
     /// Not the simulated machine, but this one.
     var isReal = false
     /// Of an enumeration.
@@ -73,6 +75,7 @@ struct Arguments {
             case "--name": name = value()
             case "--replaced": isReplaced = true
             case "--async": isAsync = true
+            case "--kept": isKept = true
             case "--machine": isReal = value() == "real"
             case "--trace":
                 Stage.traces = true
@@ -90,7 +93,7 @@ func usage(_ problem: String) -> Never {
         usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|sections|paths|collections|controls|\
         trace] \
         [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] \
-        [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--trace]
+        [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] [--trace]
         """
     )
     exit(2)
@@ -110,7 +113,7 @@ switch arguments.mode {
 case "trace":
     let outcome = randomHistory(
         arguments.seed, kernel: arguments.kernel ?? (arguments.seed % 2 == 0 ? .errseq : .once), trace: true,
-        isReplaced: arguments.isReplaced, isAsync: arguments.isAsync)
+        isReplaced: arguments.isReplaced, isAsync: arguments.isAsync, isKept: arguments.isKept)
     print(outcome.violation ?? "clean")
     exit(outcome.violation == nil ? 0 : 1)
 case "random":

@@ -121,6 +121,8 @@ DEFAULTS = {
     "position": "&POSITION",
     "changes": "KEPT",
     "token": "TOKEN",
+    "bookmark": "&BOOKMARK",
+    "versions": "KEPT_VERSIONS",
     "bound": "BOUND",
     "savepoint": "POINT",
     "change": "OBJSTORE_MODIFICATIONS",
@@ -415,6 +417,8 @@ static objstore_schema *SC;
 static objstore_config *CF;
 static objstore_view *LV, *FV, *TX, *BV;
 static objstore_savepoint POINT;
+static objstore_bookmark BOOKMARK;
+static objstore_kept_version KEPT_VERSIONS[4];
 static objstore_query *QUERY, *GROUPS, *VALUE_QUERY;
 static objstore_query_node VALUE_NODES[3]; /* @self == "w" */
 static objstore_values *FOUND;
@@ -771,6 +775,7 @@ static void begin_test(int transaction) {
     MUST(objstore_view_open(B, &BV));
     TX = NULL;
     MUST(objstore_observe(S, ITEM, 0, keep_changes, NULL, NULL, &TOKEN));
+    MUST(objstore_view_bookmark(LV, &BOOKMARK));
     {
         objstore_write_body function;
         MUST(objstore_bind_write_body(body_ok, NULL, NULL, &function, &BOUND));

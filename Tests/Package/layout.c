@@ -54,6 +54,9 @@ AT(objstore_object_id, bytes, 0);
 SIZE(objstore_uuid, 16);
 AT(objstore_uuid, bytes, 0);
 
+SIZE(objstore_bookmark, 40);
+AT(objstore_bookmark, bytes, 0);
+
 SIZE(objstore_collection, 32);
 AT(objstore_collection, owner, 0);
 AT(objstore_collection, property_id, 16);
@@ -130,6 +133,12 @@ AT(objstore_pin, process_id, 24);
 AT(objstore_pin, holder, 32);
 AT(objstore_pin, count, 36);
 AT(objstore_pin, reserved, 40);
+
+SIZE(objstore_kept_version, 128);
+AT(objstore_kept_version, version, 0);
+AT(objstore_kept_version, since_ms, 8);
+AT(objstore_kept_version, bookmark, 16);
+AT(objstore_kept_version, name, 56);
 
 SIZE(objstore_class_info, 48);
 AT(objstore_class_info, struct_size, 0);
@@ -297,6 +306,7 @@ IS(OBJSTORE_ERR_FORKED == 47);
 IS(OBJSTORE_ERR_CANCELLED == 48);
 IS(OBJSTORE_ERR_CALLBACK == 49);
 IS(OBJSTORE_ERR_TOO_MANY_VERSIONS == 50);
+IS(OBJSTORE_ERR_VERSION_GONE == 51);
 IS(OBJSTORE_ERR_OUT_OF_MEMORY == 60);
 IS(OBJSTORE_ERR_OUT_OF_SPACE == 61);
 IS(OBJSTORE_ERR_IO == 62);
@@ -376,6 +386,7 @@ IS((objstore_pin_holder)-1 < (objstore_pin_holder)0); /* signed */
 IS(OBJSTORE_PIN_VIEW == 1);
 IS(OBJSTORE_PIN_OBSERVER == 2);
 IS(OBJSTORE_PIN_CHECKPOINT == 3);
+IS(OBJSTORE_PIN_KEPT == 4);
 
 SIZE(objstore_view_kind, 4);
 IS((objstore_view_kind)-1 < (objstore_view_kind)0); /* signed */
@@ -529,6 +540,7 @@ IS(OBJSTORE_INFO_RECOVERED == 0x2u);
 IS(OBJSTORE_INFO_MEMORY == 0x4u);
 IS(OBJSTORE_PACKED_MAGIC == 0x4B504F4Fu);
 IS(OBJSTORE_OBSERVE_INITIAL == 0x1u);
+IS(OBJSTORE_OBSERVE_PAUSED == 0x2u);
 IS(OBJSTORE_CHANGES_INITIAL == 0x1u);
 IS(OBJSTORE_CHANGES_OTHER_PROCESS == 0x2u);
 IS(OBJSTORE_CHANGES_COMPARED == 0x4u);

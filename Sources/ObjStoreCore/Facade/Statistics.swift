@@ -52,6 +52,8 @@ package enum PinHolder: Int32, Sendable {
     case view = 1
     case observer = 2
     case checkpoint = 3
+    /// By name: see `Store.keptVersions`.
+    case kept = 4
 }
 
 /// One pinned version: while it is, the pages that it needs are not reused.
@@ -135,7 +137,7 @@ extension Database {
         var instances: Set<UInt64> = [instance]
         for index in 0..<shared.usedSlots {
             let owner = shared.slot(index).instance.current
-            if owner != 0 { instances.insert(owner) }
+            if owner != 0 && owner != PinTable.keeper { instances.insert(owner) }
         }
         result.processes = instances.count
         result.commits = shared.commits.current
@@ -167,10 +169,12 @@ extension Database {
             let slot = shared.slot(index)
             let version = slot.version.current, owner = slot.instance.current
             if version == 0 || owner == 0 { continue }
+            let isKept = owner == PinTable.keeper
             result.append(
                 PinInfo(
-                    version: version, since: Int64(bitPattern: slot.since.current) / 1_000_000, instance: owner,
-                    process: Int64(truncatingIfNeeded: slot.process), holder: .view, count: 1))
+                    version: version, since: Int64(bitPattern: slot.since.current) / 1_000_000,
+                    instance: isKept ? 0 : owner, process: Int64(truncatingIfNeeded: slot.process),
+                    holder: isKept ? .kept : .view, count: 1))
         }
         for version in Set(shared.metaPins.map(\.current) + [shared.intent.current]) where version != 0 {
             result.append(PinInfo(version: version, since: 0, instance: 0, process: 0, holder: .checkpoint, count: 1))

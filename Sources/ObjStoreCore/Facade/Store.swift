@@ -209,7 +209,7 @@ package final class Store: @unchecked Sendable {
         }
     }
 
-    private func upkeep(_ operation: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+    func upkeep(_ operation: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
         try calls.within { () throws(StoreError) in
             try checkWritable()
             try shared.checkOutside(operation)

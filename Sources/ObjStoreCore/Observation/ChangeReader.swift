@@ -64,9 +64,10 @@ package final class ChangeReader {
         if database.shared.prepared.load() == 0 { return false }
         // The first write of a session starts a new log behind the version that all were on: the ring
         // knows, a snapshot that was taken before does not.
-        let entry = database.shared.ringEntry(from.version)
-        if entry.version == from.version, try follow(entry.log) { return true }
-        if entry.version == from.version && entry.log == from.log { return false }
+        if let entry = database.shared.ringEntry(ifThere: from.version) {
+            if try follow(entry.log) { return true }
+            if entry.log == from.log { return false }
+        }
         return try follow(from.log)
     }
 
@@ -195,8 +196,7 @@ package final class ChangeReader {
         var version = from.version + 1
         while version <= to.version {
             if !database.ownVersions.contains(version) {
-                let entry = database.shared.ringEntry(version)
-                if entry.version != version || !entry.isCheckpoint { return true }
+                guard database.shared.ringEntry(ifThere: version)?.isCheckpoint == true else { return true }
             }
             version += 1
         }

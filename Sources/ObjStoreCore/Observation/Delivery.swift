@@ -221,7 +221,7 @@ extension ObserverHub {
         }
     }
 
-    private func unclaim(_ observer: Observer) {
+    func unclaim(_ observer: Observer) {
         if fork.isChild { return }
         let finishes = lock.withLock { () -> Bool in
             if observer.isClosed { return true }

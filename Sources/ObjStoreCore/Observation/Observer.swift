@@ -41,6 +41,9 @@ package final class Observer: @unchecked Sendable {
     /// Changes that it is not told of, and that are not behind it yet; oldest first.
     var silences: [Silence] = []
 
+    /// Where the hub's index looks for it; set once, when it comes into it.
+    var range: ObservedRange?
+
     /// Under the hub's lock: a transaction that it is not told of has not been published yet. It stays where it is.
     func isHeld(at published: UInt64) -> Bool {
         guard let last = silences.last else { return false }
@@ -69,6 +72,7 @@ package final class Observer: @unchecked Sendable {
         hasPositions = answer != nil
         keyPaths = options.keyPaths
         wantsInitial = options.isInitial
+        isPaused = options.isPaused
         self.handler = handler
         knownVersion = known.version
     }
@@ -159,6 +163,11 @@ package final class Observer: @unchecked Sendable {
         let changes = told(step, before, after)
         changes?.silentVersions = parts.compactMap { $0.isSilent ? $0.reader.to : nil }
         return changes
+    }
+
+    /// The answer in a version that it is going to know.
+    func answer(in snapshot: Snapshot) throws(StoreError) {
+        answer = scope.observesCommits ? nil : try find(in: snapshot)
     }
 
     private func find(in snapshot: Snapshot) throws(StoreError) -> ObservedAnswer {

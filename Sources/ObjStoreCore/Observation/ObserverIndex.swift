@@ -38,6 +38,7 @@ extension ObserverGroup? {
 /// ```
 ///  Dog#7 was modified            one object    Dog#7                    ──► its observers
 ///    city: "Bern" ─► "Basel"     a value       city == "Bern", "Basel"  ──► observers of what is equal to that
+///    age: 3 ─► 4                 a range       3 and 4                  ──► observers of a range with one of them
 ///                                elements      lists that Dog#7 is in   ──► observers of those
 ///                                anything else in the class             ──► each of them
 /// ```
@@ -47,6 +48,7 @@ struct ObserverIndex {
     private var objects: [ObjectPlace: ObserverGroup] = [:]
     /// By the id of a property.
     private var values: [UInt32: [ComparedValue: ObserverGroup]] = [:]
+    private var ranges: [UInt32: ObservedRanges] = [:]
     private var elements: [UInt32: [Int64: ObserverGroup]] = [:]
     /// By class index: what the objects of a class are looked up in.
     private var ways: [UInt32: Ways] = [:]
@@ -60,11 +62,13 @@ struct ObserverIndex {
 
     private struct Ways {
         var objects = 0
-        /// Of observers of values and of elements, how many there are by each property.
+        /// Of observers of values, of ranges and of elements, how many there are by each property.
         var properties: [UInt32: Int] = [:]
+        var ranges: [UInt32: Int] = [:]
         var elements: [UInt32: Int] = [:]
-        var isEmpty: Bool { objects == 0 && properties.isEmpty && elements.isEmpty }
-        var count: Int { properties.values.reduce(0, +) + elements.values.reduce(0, +) }
+        var hasNone: Bool { properties.isEmpty && ranges.isEmpty && elements.isEmpty }
+        var isEmpty: Bool { objects == 0 && hasNone }
+        var count: Int { [properties, ranges, elements].reduce(0) { $0 + $1.values.reduce(0, +) } }
     }
 
     init() {}
@@ -90,6 +94,13 @@ struct ObserverIndex {
                 let count = (ways[scope.classID]?.properties[propertyID] ?? 0) + step
                 ways[scope.classID, default: Ways()].properties[propertyID] = count == 0 ? nil : count
             }
+        case .range(let propertyID, let range):
+            // The same in every schema: a property keeps its kind.
+            if observer.range == nil { observer.range = range }
+            ranges[propertyID, default: ObservedRanges()].change(observer, range, comes: step > 0)
+            let count = (ways[scope.classID]?.ranges[propertyID] ?? 0) + step
+            ways[scope.classID, default: Ways()].ranges[propertyID] = count == 0 ? nil : count
+            if count == 0 { ranges[propertyID] = nil }
         case .elements(let propertyID, let owner, let target):
             change(&elements[propertyID, default: [:]][owner])
             for index in [UInt32(target), UInt32(PropertyID.classIndex(propertyID))] {
@@ -132,19 +143,28 @@ struct ObserverIndex {
                     for key in keys { add(objects[ObjectPlace(classIndex: id, key: key)]) }
                 }
             }
-            if ways.properties.isEmpty && ways.elements.isEmpty { continue }
+            if ways.hasNone { continue }
             // Modified by what their links lead to.
             let touched = try touched(id, reader)
             let count = touched.count + (changes.map { $0.deleted.count + $0.inserted.count + $0.modified.count } ?? 0)
             if count == 0 { continue }
             if count > ObserverIndex.mostLookedUp(of: ways.count) {
                 for propertyID in ways.properties.keys { values[propertyID]?.values.forEach { add($0) } }
+                for propertyID in ways.ranges.keys { ranges[propertyID]?.forEach { found.append($0) } }
                 for propertyID in ways.elements.keys { elements[propertyID]?.values.forEach { add($0) } }
                 continue
             }
             for propertyID in ways.properties.keys {
                 guard let groups = values[propertyID] else { continue }
-                try forEachValue(of: propertyID, changes, touched, reader) { value in add(groups[value]) }
+                try forEachValue(of: propertyID, changes, touched, reader) { value in
+                    if let value = ComparedValue(value) { add(groups[value]) }
+                }
+            }
+            for propertyID in ways.ranges.keys {
+                guard let ranges = ranges[propertyID] else { continue }
+                try forEachValue(of: propertyID, changes, touched, reader) { value in
+                    if let number = ObservedRange.number(value) { ranges.forEach(with: number) { found.append($0) } }
+                }
             }
             for propertyID in ways.elements.keys {
                 guard let groups = elements[propertyID] else { continue }
@@ -175,16 +195,13 @@ struct ObserverIndex {
     /// The values of a property before and after, of the objects that were changed.
     private func forEachValue(
         of propertyID: UInt32, _ changes: ClassChanges?, _ touched: [Int64], _ reader: ChangeReader,
-        _ body: (ComparedValue) -> Void
+        _ body: (Value) -> Void
     ) throws(StoreError) {
         let schema = reader.to.schema, cls = schema.classes[PropertyID.classIndex(propertyID)]
         guard let place = PropertyID.position(propertyID, cls.id, cls.columns) else { return }
         let before = try reader.from.trees.objects(cls), after = try reader.to.trees.objects(cls)
         func look(_ objects: ClusterReader, _ key: Int64) throws(StoreError) {
-            guard let row = try objects.find(key), let value = ComparedValue(try objects.plainValue(row, place)) else {
-                return
-            }
-            body(value)
+            if let row = try objects.find(key) { body(try objects.plainValue(row, place)) }
         }
         for key in touched { try look(after, key) }
         guard let changes else { return }

@@ -4,6 +4,8 @@ enum ObserverInterest {
     case object(ObjectPlace)
     /// Objects of the class that have, before or after, one of these values.
     case values([(propertyID: UInt32, value: ComparedValue)])
+    /// Objects of the class that have, before or after, a value in that range.
+    case range(propertyID: UInt32, ObservedRange)
     /// The elements of a collection, and which they are.
     case elements(propertyID: UInt32, owner: Int64, target: Int)
     /// Anything in these classes; nil: anywhere.
@@ -83,8 +85,31 @@ extension ObserverScope {
                 }
                 if values.count == tests.count { return .values(values) }
             }
-            return all
+            return range(of: cls) ?? all
         }
+    }
+
+    /// The narrowest that the condition has: one with two ends rather than with one.
+    private func range(of cls: ClassSchema) -> ObserverInterest? {
+        var ranges: [(propertyID: UInt32, range: ObservedRange)] = []
+        for tests in query.predicate.necessary {
+            guard let test = tests.first, tests.count == 1, !test.hasTargets, !test.isInside,
+                let place = PropertyID.position(test.propertyID, cls.id, cls.columns),
+                test.value.kind == cls.columns[place].kind, let number = ObservedRange.number(test.value)
+            else { continue }
+            let index = ranges.firstIndex { $0.propertyID == test.propertyID } ?? ranges.count
+            if index == ranges.count { ranges.append((test.propertyID, ObservedRange())) }
+            switch test.comparison {
+            case .less, .lessOrEqual: ranges[index].range.greatest = min(ranges[index].range.greatest, number)
+            case .greater, .greaterOrEqual: ranges[index].range.least = max(ranges[index].range.least, number)
+            case .equal, .notEqual: break
+            }
+        }
+        func ends(_ range: ObservedRange) -> Int { (range.least > 0 ? 1 : 0) + (range.greatest < .max ? 1 : 0) }
+        guard let best = ranges.max(by: { ends($0.range) < ends($1.range) }), ends(best.range) > 0 else { return nil }
+        // Nothing can satisfy it.
+        if best.range.isEmpty { return .values([]) }
+        return .range(propertyID: best.propertyID, best.range)
     }
 
     /// Whether an object is in the answer, and where, depends on no value of another one, but of those that are in it.

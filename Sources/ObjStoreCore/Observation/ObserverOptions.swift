@@ -9,8 +9,14 @@ package struct ObserverOptions: Sendable {
     /// Change sets say where objects stand, for 8 bytes an object; a query with an order always does.
     package var hasPositions: Bool
 
-    package init(initial: Bool = false, keyPaths: [String]? = nil, hasPositions: Bool = true) {
+    /// It is told nothing before it goes on.
+    package var isPaused: Bool
+
+    package init(
+        initial: Bool = false, keyPaths: [String]? = nil, hasPositions: Bool = true, paused: Bool = false
+    ) {
         isInitial = initial
+        isPaused = paused
         self.hasPositions = hasPositions
         self.keyPaths = keyPaths
     }

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 125
+    package static let count: Int32 = 128
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -256,8 +256,15 @@ package struct InjectedBug: Equatable, Sendable {
     /// An observer that has stayed behind gets the last step of those who ask the same.
     @inline(__always) package static var sharedStep: InjectedBug { InjectedBug(123) }
 
+    /// A kept version's slot goes before it is certain that its record does.
+    @inline(__always) package static var keptReleasedEarly: InjectedBug { InjectedBug(124) }
+    /// Who opens a store that nobody has open does not look at what is kept.
+    @inline(__always) package static var keptForgotten: InjectedBug { InjectedBug(125) }
+
+    /// What the page cache says of kept versions is believed.
+    @inline(__always) package static var keptTrusted: InjectedBug { InjectedBug(126) }
     /// Objects do not change their sections when that changes which says what section they belong to.
-    @inline(__always) package static var sectionStale: InjectedBug { InjectedBug(124) }
+    @inline(__always) package static var sectionStale: InjectedBug { InjectedBug(127) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -38,6 +38,7 @@ public enum StatusCode: Int32, Sendable {
     case cancelled = 48
     case callback = 49
     case tooManyVersions = 50
+    case versionGone = 51
 
     case outOfMemory = 60
     case outOfSpace = 61

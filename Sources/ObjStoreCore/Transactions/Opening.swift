@@ -333,7 +333,9 @@ extension Database {
             let database = try make(
                 file, path, options, machine, shared, locks, instance, meta, nil, probe, bytes: bytes)
             try probe?.didRecover(database, chain: meta.log.chain, newChain: meta.log.chain, version: meta.version)
+            let kept = try database.readKept(meta)
             database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
+            try database.holdKept(kept)
             try Session.write(
                 file, lockFile: shared.identity, identity, isExclusive: options.isExclusive, durable: meta.generation)
             return database

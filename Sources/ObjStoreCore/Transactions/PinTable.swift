@@ -66,6 +66,9 @@ final class PinTable: @unchecked Sendable {
         if adopt(entry.version, entry, slot) != nil { releaseSlot(slot) }
     }
 
+    /// One more pin of a version that this process pins already; nil: it does not.
+    func pin(own version: UInt64) -> SharedState.RingEntry? { join(version) }
+
     func unpin(_ version: UInt64) {
         let released: Int? = lock.withLock {
             guard var pin = pins[version] else { return nil }
@@ -104,19 +107,23 @@ final class PinTable: @unchecked Sendable {
 
     private func claimSlot() throws(StoreError) -> Int {
         if let slot = lock.withLock({ freeSlots.popLast() }) { return slot }
-        if let slot = try searchSlot() { return slot }
+        return try claimSlot(for: instance)
+    }
+
+    private func claimSlot(for owner: UInt64) throws(StoreError) -> Int {
+        if let slot = try searchSlot(owner) { return slot }
         try reapDeadSlots()
-        if let slot = try searchSlot() { return slot }
+        if let slot = try searchSlot(owner) { return slot }
         throw StoreError(
             .tooManyReaders, "all \(shared.limits.slots) slots for pinned versions are taken: \(holders())")
     }
 
-    private func searchSlot() throws(StoreError) -> Int? {
+    private func searchSlot(_ owner: UInt64) throws(StoreError) -> Int? {
         for index in 0..<shared.limits.slots {
             if index == SharedState.slotsInFirstPage { try shared.reserveAll() }
             let slot = shared.slot(index)
-            if slot.instance.current == 0, slot.instance.compareExchange(0, instance) {
-                slot.process = ThreadIdentity.process
+            if slot.instance.current == 0, slot.instance.compareExchange(0, owner) {
+                slot.process = owner == PinTable.keeper ? 0 : ThreadIdentity.process
                 slot.since.store(UInt64(bitPattern: machine.wallClock()))
                 while true {
                     let mark = shared.slotHighWater.load()
@@ -141,7 +148,7 @@ final class PinTable: @unchecked Sendable {
         for index in 0..<shared.usedSlots {
             let slot = shared.slot(index)
             let owner = slot.instance.load()
-            if owner == 0 || owner == instance { continue }
+            if owner == 0 || owner == instance || owner == PinTable.keeper { continue }
             let lives: Bool
             if let known = verdicts[owner] {
                 lives = known
@@ -155,6 +162,36 @@ final class PinTable: @unchecked Sendable {
                 slot.instance.store(0)
             }
         }
+    }
+
+    // MARK: Kept versions
+
+    /// The owner of slots that belong to no process: see `KeptVersion`. Instances are smaller.
+    static let keeper = UInt64.max
+
+    /// Under WRITER, of a version that is pinned; or while nobody else has the store open.
+    func keep(_ version: UInt64) throws(StoreError) {
+        shared.slot(try claimSlot(for: PinTable.keeper)).version.store(version)
+    }
+
+    /// One of those of that version. Under CKPT.
+    func release(kept version: UInt64) {
+        for index in 0..<shared.usedSlots {
+            let slot = shared.slot(index)
+            guard slot.instance.load() == PinTable.keeper, slot.version.load() == version else { continue }
+            slot.version.store(0)
+            return slot.instance.store(0)
+        }
+    }
+
+    /// Of slots that a process has left which died before their record was written, or after it went. Under CKPT.
+    func kept(but versions: [UInt64]) -> [UInt64] {
+        var known = versions, left: [UInt64] = []
+        for index in 0..<shared.usedSlots where shared.slot(index).instance.load() == PinTable.keeper {
+            let version = shared.slot(index).version.load()
+            if let place = known.firstIndex(of: version) { known.remove(at: place) } else { left.append(version) }
+        }
+        return left
     }
 
     /// At close: all slots of this process.

@@ -13,10 +13,15 @@ extension Database {
             // The meta may be in the page cache only, and clean there.
             try Database.writeMeta(meta, slot: slot, to: file)
         }
+        try rewriteKept()
         if !InjectedBug.active(.oldErrorsKept) { try file.sync() }
 
-        let state = try loadAllocator(meta)
-        state.space.releaseAll()
+        let state = try loadAllocator(meta), kept = try readKept(meta)
+        if kept.isEmpty || InjectedBug.active(.keptForgotten) {
+            state.space.releaseAll()
+        } else {
+            state.space.advance(published: meta.version, pins: kept)
+        }
         let scan = try scanForReplay(meta)
         try probe?.didRecover(
             self, chain: scan.chain, newChain: epochChain(scan.chain, meta.log.epoch), version: scan.version)
@@ -64,6 +69,7 @@ extension Database {
             space: space, version: version, position: position, root: entry.root, filePages: space.pages,
             freeMap: mapRun, freeMapBorn: version)
         startSharedState(new, slot: other, otherPin: meta.version, identity: identity, isPrepared: true)
+        try holdKept(kept)
         try trimLog(to: region)
     }
 
@@ -208,6 +214,7 @@ extension Database {
             throw error
         }
         try Database.writeMeta(meta, slot: slot, to: file)
+        try rewriteKept()
         try syncDB()
         var new = meta
         // A process that died just here may have been configured for a larger region than this one is to make.

@@ -231,6 +231,14 @@ package final class SharedState: @unchecked Sendable {
             isCheckpoint: word(64) != 0, freeMap: PageRun(word: word(72)), barrier: word(80))
     }
 
+    /// The same of any version; nil where the ring has never had it: its place may have no memory yet, or it is of an
+    /// earlier life.
+    func ringEntry(ifThere version: UInt64) -> RingEntry? {
+        guard version >= ringBase, version <= head.current else { return nil }
+        let entry = ringEntry(version)
+        return entry.version == version ? entry : nil
+    }
+
     package func setRingEntry(_ e: RingEntry) {
         cs_yield()
         // A reader that sees a word of this entry sees the PUBLISHED that allowed the writer to replace the old one.

@@ -2,9 +2,11 @@
 package final class Snapshot: @unchecked Sendable {
     package let version: UInt64
     package let source: PageSource
-    let root: Ref
-    /// Behind the version's record in the log (as of when it was pinned).
-    let log: LogPosition
+    /// As the ring had it when it was pinned.
+    let entry: SharedState.RingEntry
+    var root: Ref { entry.root }
+    /// Behind the version's record in the log.
+    var log: LogPosition { entry.log }
     package let schema: Schema
     package let trees: VersionTrees
     /// Keeps the mapping that `source` points into.
@@ -16,17 +18,17 @@ package final class Snapshot: @unchecked Sendable {
         try self.init(database, pinned: try database.pins.pin())
     }
 
-    private init(_ database: Database, pinned entry: SharedState.RingEntry) throws(StoreError) {
+    /// Of a version that is pinned for it, which is undone where this throws.
+    init(_ database: Database, pinned entry: SharedState.RingEntry) throws(StoreError) {
         do throws(StoreError) {
             self.database = database
+            self.entry = entry
             let pages: Int
             (mapping, pages) = try database.mapping(forVersionOf: entry.filePages)
             source = mapping.source(filePages: pages, seed: database.seed)
             version = entry.version
-            root = entry.root
-            log = entry.log
             schema = try database.schema(at: entry.root, source)
-            trees = VersionTrees(source: source, root: root, version: version, schema: schema)
+            trees = VersionTrees(source: source, root: entry.root, version: version, schema: schema)
         } catch {
             database.pins.unpin(entry.version)
             throw error
@@ -55,6 +57,11 @@ package final class Snapshot: @unchecked Sendable {
         }
         return count
     }
+
+    /// No other version has it, but for checkpoints, whose content is the same.
+    func rootHash() throws(StoreError) -> UInt64 { NodeHeader.hash(try source.node(root, .root)) }
+    /// The version that wrote the root: this one, or of a checkpoint the one before.
+    func stateVersion() throws(StoreError) -> UInt64 { NodeHeader.word(try source.node(root, .root)) }
 
     /// Which bytes the schema is: versions with the same ref have the same schema.
     func schemaRef() throws(StoreError) -> Ref { RootNode.schema(try source.node(root, .root)) }

@@ -63,6 +63,7 @@ MEMBERS = {
     "int64_t": ctypes.c_int64,
     "size_t": ctypes.c_size_t,
     "bool": ctypes.c_bool,
+    "char": ctypes.c_char,
     "float": ctypes.c_float,
     "double": ctypes.c_double,
     "objstore_class_id": ctypes.c_uint32,

@@ -132,11 +132,11 @@ def test_only_the_key_changes(store):
 
 def walk(states):
     """From each to each, one step of all pairs after the other."""
-    for place, state in enumerate(states):
-        yield state
+    for place, first in enumerate(states):
+        yield first
         for other in states[place + 1 :]:
             yield other
-            yield state
+            yield first
 
 
 @pytest.mark.parametrize("order", ["ascending", "descending", None])

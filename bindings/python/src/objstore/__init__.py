@@ -75,6 +75,7 @@ from .errors import (
     TooLarge,
     TooManyReaders,
     TooManyVersions,
+    VersionGone,
     WrongStore,
     WrongType,
     WrongView,
@@ -113,6 +114,7 @@ from .queries.tables import Groups, Table
 from .queries.value_results import ValueResults
 from .stores.bound_functions import Bound
 from .stores.frozen import Frozen
+from .stores.kept_versions import KeptVersion
 from .stores.references import Reference
 from .stores.store import Store
 from .stores.store_info import Pin, Statistics
@@ -165,6 +167,7 @@ __all__ = [
     "InvalidQuery",
     "InvalidSignature",
     "InvalidText",
+    "KeptVersion",
     "KeyImmutable",
     "LibraryNotFound",
     "List",
@@ -225,6 +228,7 @@ __all__ = [
     "TooManyVersions",
     "Transaction",
     "ValueResults",
+    "VersionGone",
     "WrongStore",
     "WrongType",
     "WrongView",

@@ -49,6 +49,7 @@ class Status(IntEnum):
     CANCELLED = 48
     CALLBACK = 49
     TOO_MANY_VERSIONS = 50
+    VERSION_GONE = 51
     OUT_OF_MEMORY = 60
     OUT_OF_SPACE = 61
     IO = 62
@@ -329,9 +330,16 @@ class HandlerFailed(Error, RuntimeError):
 
 
 class TooManyVersions(Error, RuntimeError):
-    """More versions are alive than the store was opened with as its most; the message says who keeps them."""
+    """More versions are alive than the store was opened with as its most, or are to be kept by names than can be; the
+    message says who keeps them."""
 
     code = Status.TOO_MANY_VERSIONS
+
+
+class VersionGone(Error, LookupError):
+    """The version of a bookmark is not kept by anybody any more: begin anew."""
+
+    code = Status.VERSION_GONE
 
 
 class OutOfMemory(Error, MemoryError):
@@ -438,6 +446,7 @@ _BY_STATUS: dict[int, type[Error]] = {
         ReadOnly,
         TooManyReaders,
         TooManyVersions,
+        VersionGone,
         Forked,
         Cancelled,
         OutOfMemory,

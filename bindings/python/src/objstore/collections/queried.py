@@ -59,22 +59,25 @@ def _offset(self: "Queried[Any]", count: int) -> "Results[Any] | ValueResults[An
     return self._asked().offset(count)
 
 
-def _observe(self: "Queried[Any]", handler: Any, keys: Any = None, *, initial: bool = True) -> Any:
+def _observe(
+    self: "Queried[Any]", handler: Any, keys: Any = None, *, initial: bool = True, since: bytes | None = None
+) -> Any:
     """Calls handler(change) for what every commit changes in the collection from now on, whichever thread or process
     makes it: inside store.deliver() and store.wait(), on the thread that calls them. Of lists and sets of objects a
     change tells of objects (Changes), as of objects(); else of elements, and keys of dicts (ElementChanges).
 
     keys     of objects: modifications of other properties are not reported
     initial  the first call, change.is_initial, is of the state at its delivery; what was committed before is in it
+    since    a bookmark: as of Results.observe()
 
     Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is frozen
     (WrongView). NoSuchObject: the owner was deleted."""
-    return self._source._observed()._observe_collection(self, handler, keys, initial)
+    return self._source._observed()._observe_collection(self, handler, keys, initial, since)
 
 
-def _changes(self: "Queried[Any]", keys: Any = None, *, initial: bool = True) -> Any:
+def _changes(self: "Queried[Any]", keys: Any = None, *, initial: bool = True, since: bytes | None = None) -> Any:
     """The same for asyncio: `async for change in person.tags.changes(): …`"""
-    return self._source._observed()._collection_changes(self, keys, initial)
+    return self._source._observed()._collection_changes(self, keys, initial, since)
 
 
 if TYPE_CHECKING:
@@ -95,11 +98,18 @@ if TYPE_CHECKING:
 
     class _Observe(Protocol[R_co]):
         def __call__(
-            self, handler: Callable[[R_co], object], keys: Iterable[object] | None = None, *, initial: bool = True
+            self,
+            handler: Callable[[R_co], object],
+            keys: Iterable[object] | None = None,
+            *,
+            initial: bool = True,
+            since: bytes | None = None,
         ) -> Token: ...
 
     class _Changes(Protocol[R_co]):
-        def __call__(self, keys: Iterable[object] | None = None, *, initial: bool = True) -> R_co: ...
+        def __call__(
+            self, keys: Iterable[object] | None = None, *, initial: bool = True, since: bytes | None = None
+        ) -> R_co: ...
 
     class _OfObserve:
         @overload

@@ -163,12 +163,18 @@ class Model(state.Slots, metaclass=ModelMeta):
         in to_json()."""
         return plain_values.as_dict(self, depth)
 
-    def observe(self, handler: "Callable[[Changes[Self]], object]", keys: "Iterable[object] | None" = None) -> "Token":
+    def observe(
+        self,
+        handler: "Callable[[Changes[Self]], object]",
+        keys: "Iterable[object] | None" = None,
+        *,
+        since: bytes | None = None,
+    ) -> "Token":
         """Calls handler(change) when this object is changed or deleted: `change.written(0)` are the names of the
         properties that were written, `change.deletion_count` is 1 when it is gone. The first change is the first that
         happens: none is `is_initial`. `keys` as for results; None: of the object's own properties. The rest is as for
         results."""
-        token: Token = state.observe(self, handler, keys)
+        token: Token = state.observe(self, handler, keys, since)
         return token
 
     def __eq__(self, other: object) -> bool:

@@ -6,6 +6,7 @@ from ctypes import (
     Structure,
     Union,
     c_bool,
+    c_char,
     c_char_p,
     c_double,
     c_float,
@@ -59,6 +60,10 @@ class ObjectId(Structure):
 
 class Uuid(Structure):
     _fields_ = [("bytes", c_uint8 * 16)]
+
+
+class Bookmark(Structure):
+    _fields_ = [("bytes", c_uint8 * 40)]
 
 
 class Collection(Structure):
@@ -170,6 +175,10 @@ class Pin(Structure):
         ("count", c_uint32),
         ("reserved", c_uint64),
     ]
+
+
+class KeptVersion(Structure):
+    _fields_ = [("version", c_uint64), ("since_ms", c_int64), ("bookmark", Bookmark), ("name", c_char * 72)]
 
 
 class ClassInfo(Structure):

@@ -12,7 +12,7 @@ from ..native.failures import check
 from . import delivery
 from .changes import COMPARED, INITIAL, LOST, OTHER_PROCESS
 from .sides import Sides
-from .tokens import Token, handler_entry
+from .tokens import Token, flags, handler_entry
 
 if TYPE_CHECKING:
     from ..stores.frozen import Frozen
@@ -81,9 +81,10 @@ class CommitToken(Token):
         self._store = store
         self._handler = handler
 
-    def observe(self, initial: bool) -> None:
-        flags = INITIAL if initial else 0
-        check(_observe_commits(self._store._open_handle(), flags, handler_entry, self._number, MUST_FINISH, self._out))
+    def observe(self, initial: bool, since: bytes | None) -> None:
+        store, asked = self._store._open_handle(), flags(initial, since)
+        check(_observe_commits(store, asked, handler_entry, self._number, MUST_FINISH, self._out))
+        self._begin(since)
 
     def _called(self, given: Any, call: delivery.Call) -> None:
         commits = Commits(self._store, given)

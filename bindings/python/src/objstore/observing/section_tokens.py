@@ -17,7 +17,7 @@ from ..reading.views import View
 from . import delivery
 from .section_changes import ReadKey, SectionChanges
 from .streams import AnyStream, Arriving
-from .tokens import INITIAL, ChangeToken, handler_entry
+from .tokens import ChangeToken, flags, handler_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,12 @@ class SectionToken(ChangeToken[M]):
     __slots__ = ("_read_key", "_keyed")
 
     def observe_sections(
-        self, make: "Callable[[View], tuple[Any, ReadKey]]", keyed: "Keyed | None", one: ffi.Value | None, initial: bool
+        self,
+        make: "Callable[[View], tuple[Any, ReadKey]]",
+        keyed: "Keyed | None",
+        one: ffi.Value | None,
+        initial: bool,
+        since: bytes | None,
     ) -> None:
         """`make`: the sections in a view, and what reads their keys. `keyed`: what is called for these. `one`: the key
         of the one section that is observed."""
@@ -60,7 +65,7 @@ class SectionToken(ChangeToken[M]):
                     None if one is None else ctypes.byref(one),
                     self._paths.array,
                     self._paths.count,
-                    INITIAL if initial else 0,
+                    flags(initial, since),
                     handler_entry,
                     self._number,
                     MUST_FINISH,
@@ -70,6 +75,7 @@ class SectionToken(ChangeToken[M]):
         finally:
             if keyed is not None:
                 keyed.begun()
+        self._begin(since)
 
     def _called(self, given: Any, call: delivery.Call) -> None:
         self._tell(SectionChanges(self._store, self._binding, given, self._read_key), call)

@@ -186,12 +186,12 @@ class ChangeStream(AnyStream[Changes[M]]):
         token: _StreamToken[M] = _StreamToken(store, binding, self._arrivals.wake, keys)
         self._begin(token)
 
-    def of_results(self, find: "Callable[[View], Evaluation]", initial: bool) -> "ChangeStream[M]":
-        self._token.observe_results(find, initial)
+    def of_results(self, find: "Callable[[View], Evaluation]", initial: bool, since: bytes | None) -> "ChangeStream[M]":
+        self._token.observe_results(find, initial, since)
         return self
 
-    def of_collection(self, place: Any, initial: bool) -> "ChangeStream[M]":
-        self._token.observe_collection(place, initial)
+    def of_collection(self, place: Any, initial: bool, since: bytes | None) -> "ChangeStream[M]":
+        self._token.observe_collection(place, initial, since)
         return self
 
 
@@ -207,7 +207,8 @@ class ElementStream(AnyStream[ElementChanges]):
         keys: "KeyPaths | None",
         place: Any,
         initial: bool,
+        since: bytes | None,
     ) -> None:
         super().__init__(store)
         self._begin(_ElementStreamToken(store, binding, self._arrivals.wake, shape, path, keys))
-        self._token.observe_collection(place, initial)
+        self._token.observe_collection(place, initial, since)

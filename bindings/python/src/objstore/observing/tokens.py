@@ -24,7 +24,7 @@ from ..reading.evaluations import Evaluation
 from ..reading.views import View
 from ..schema import redefinition
 from ..writing.silent import AnyToken
-from . import delivery
+from . import bookmarks, delivery
 from .changes import AnyChanges, Changes
 from .element_changes import ElementChanges
 from .key_paths import KeyPaths
@@ -40,6 +40,7 @@ _results_observe = ffi.bind("objstore_results_observe_paths")
 _object_observe = ffi.bind("objstore_object_observe")
 _token_pause = ffi.bind("objstore_token_pause")
 _token_resume = ffi.bind("objstore_token_resume")
+_token_since = ffi.bind("objstore_token_since")
 _token_lag = ffi.bind("objstore_token_lag")
 _token_set_interval = ffi.bind("objstore_token_set_interval")
 _collection_observe = ffi.bind("objstore_collection_observe_paths")
@@ -48,7 +49,7 @@ _view_open = ffi.bind("objstore_view_open")
 _view_close = ffi.bind("objstore_view_close")
 
 M = TypeVar("M", bound=Model)
-INITIAL = 0x1
+INITIAL, PAUSED = 0x1, 0x2
 _numbers = itertools.count(1)
 _tokens: "dict[int, weakref.ref[Token]]" = {}
 
@@ -112,6 +113,16 @@ class Token(AnyToken, ClosingBlock):
         length = seconds("interval", interval, ever=False) or 0.0
         check(_token_set_interval(self._cell, milliseconds(length)))
 
+    def _begin(self, since: bytes | None) -> None:
+        """Where a program stopped: as what was made with flags(initial, since)."""
+        if since is not None:
+            try:
+                check(_token_since(self._cell, ctypes.byref(bookmarks.given(since))))
+                check(_token_resume(self._cell))
+            except BaseException:
+                self.close()
+                raise
+
     def _called(self, given: Any, call: delivery.Call) -> None:
         """From the library."""
         raise NotImplementedError
@@ -138,22 +149,23 @@ class ChangeToken(Token, Generic[M]):
         self._handler = handler
         self._paths = KeyPaths(binding, keys)
 
-    def observe_class(self, initial: bool) -> None:
+    def observe_class(self, initial: bool, since: bytes | None = None) -> None:
         check(
             _observe_class(
                 self._store._open_handle(),
                 self._binding.class_id,
                 self._paths.array,
                 self._paths.count,
-                INITIAL if initial else 0,
+                flags(initial, since),
                 handler_entry,
                 self._number,
                 MUST_FINISH,
                 self._out,
             )
         )
+        self._begin(since)
 
-    def observe_results(self, find: Callable[[View], Evaluation], initial: bool) -> None:
+    def observe_results(self, find: Callable[[View], Evaluation], initial: bool, since: bytes | None = None) -> None:
         """`find`: the results in a view."""
         view = Handle(_view_close)
         check(_view_open(self._store._open_handle(), ctypes.byref(view.cell)))
@@ -163,15 +175,16 @@ class ChangeToken(Token, Generic[M]):
                 found.handle,
                 self._paths.array,
                 self._paths.count,
-                INITIAL if initial else 0,
+                flags(initial, since),
                 handler_entry,
                 self._number,
                 MUST_FINISH,
                 self._out,
             )
         )
+        self._begin(since)
 
-    def observe_collection(self, place: Any, initial: bool) -> None:
+    def observe_collection(self, place: Any, initial: bool, since: bytes | None = None) -> None:
         """`place`: an objstore_collection."""
         check(
             _collection_observe(
@@ -179,28 +192,30 @@ class ChangeToken(Token, Generic[M]):
                 place,
                 self._paths.array,
                 self._paths.count,
-                INITIAL if initial else 0,
+                flags(initial, since),
                 handler_entry,
                 self._number,
                 MUST_FINISH,
                 self._out,
             )
         )
+        self._begin(since)
 
-    def observe_object(self, key: int) -> None:
+    def observe_object(self, key: int, since: bytes | None = None) -> None:
         check(
             _object_observe(
                 self._store._open_handle(),
                 ffi.Object(self._binding.class_id, self._binding.head >> 32, key),
                 self._paths.array,
                 self._paths.count,
-                0,
+                flags(False, since),
                 handler_entry,
                 self._number,
                 MUST_FINISH,
                 self._out,
             )
         )
+        self._begin(since)
 
     def _called(self, given: Any, call: delivery.Call) -> None:
         self._tell(Changes(self._store, self._binding, given), call)
@@ -237,6 +252,10 @@ class ElementToken(ChangeToken[Any]):
 
     def _called(self, given: Any, call: delivery.Call) -> None:
         self._tell(ElementChanges(self._store, self._shape, self._path, given), call)
+
+
+def flags(initial: bool, since: bytes | None) -> int:
+    return PAUSED if since is not None else INITIAL if initial else 0
 
 
 def properties(binding: "Binding", given: "Iterable[object]", what: str = "keys") -> list[Property]:

@@ -107,18 +107,21 @@ class ProjectedResults(Generic[P]):
         keys: "Iterable[object] | None" = None,
         *,
         initial: bool = True,
+        since: bytes | None = None,
     ) -> Token:
         """Calls handler(change) for what every commit changes in this list: as Results.observe(). Modifications of
         what is not projected are not told; `keys`: only those of these properties of the projection, by name or as
         PersonView.first_name."""
         fields = fields_of(self._projection, keys)
         told = telling(self._projection, fields, handler)
-        return self.base.observe(told, observed(prop.steps for prop in fields), initial=initial)
+        return self.base.observe(told, observed(prop.steps for prop in fields), initial=initial, since=since)
 
-    def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> ProjectedStream[P]:
+    def changes(
+        self, keys: "Iterable[object] | None" = None, *, initial: bool = True, since: bytes | None = None
+    ) -> ProjectedStream[P]:
         """The same for asyncio: `async for change in results.changes(): …`"""
         fields = fields_of(self._projection, keys)
-        stream = self.base.changes(observed(prop.steps for prop in fields), initial=initial)
+        stream = self.base.changes(observed(prop.steps for prop in fields), initial=initial, since=since)
         return ProjectedStream(stream, self._projection, fields)
 
     def __repr__(self) -> str:

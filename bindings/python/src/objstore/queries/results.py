@@ -486,7 +486,12 @@ class Results(Generic[M]):
         return json_text.of_results(self, depth, json_options.flags(pretty, extended, nan_as_null), file)
 
     def observe(
-        self, handler: "Callable[[Changes[M]], object]", keys: "Iterable[object] | None" = None, *, initial: bool = True
+        self,
+        handler: "Callable[[Changes[M]], object]",
+        keys: "Iterable[object] | None" = None,
+        *,
+        initial: bool = True,
+        since: bytes | None = None,
     ) -> Token:
         """Calls handler(change) for what every commit changes in this list from now on, whichever thread or process
         makes it: inside store.deliver() and store.wait(), on the thread that calls them. An object that begins to
@@ -495,11 +500,13 @@ class Results(Generic[M]):
         keys     which modifications are reported: properties by name, or as Dog.age; "owner.name" and Dog.owner.name
                  for what lies behind links; "*" for the objects' own. None: theirs, and what is up to four links away
         initial  the first call, change.is_initial, is of the state at its delivery; what was committed before is in it
+        since    a bookmark of what the program has seen (store.bookmark(), change.after.bookmark()): the first call is
+                 of what was committed since, or, where that version is not kept any more, `change.is_lost`: begin anew
 
         Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is
         frozen (WrongView)."""
         token: ChangeToken[M] = ChangeToken(self._source._observed(), self._binding, handler, keys)
-        token.observe_results(self._find, initial)
+        token.observe_results(self._find, initial, since)
         return token
 
     def observe_typed(
@@ -526,10 +533,12 @@ class Results(Generic[M]):
         token.observe(store, self._binding, keys, signature, userdata, query, deletions)
         return token
 
-    def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> ChangeStream[M]:
+    def changes(
+        self, keys: "Iterable[object] | None" = None, *, initial: bool = True, since: bytes | None = None
+    ) -> ChangeStream[M]:
         """The same for asyncio: `async for change in results.changes(): …`"""
         stream: ChangeStream[M] = ChangeStream(self._source._observed(), self._binding, keys)
-        return stream.of_results(self._find, initial)
+        return stream.of_results(self._find, initial, since)
 
     # Changing
 

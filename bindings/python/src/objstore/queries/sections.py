@@ -257,23 +257,26 @@ class Sections(Generic[K, M]):
         keys: "Iterable[object] | None" = None,
         *,
         initial: bool = True,
+        since: bytes | None = None,
     ) -> "Token":
         """Calls handler(change) for what every commit changes in these sections from now on: which sections and objects
-        came, went and moved. A change of what says the key of a section is one in any case; otherwise `keys` and
-        `initial` are as those of Results.observe.
+        came, went and moved. A change of what says the key of a section is one in any case; otherwise `keys`,
+        `initial` and `since` are as those of Results.observe.
 
         A function that says the keys is called for all objects after each commit, inside of store.deliver() and
         store.wait(), with objects of that version."""
         token: SectionToken[M] = SectionToken(self._results._source._observed(), self._results._binding, handler, keys)
-        self._begin(token, None, initial)
+        self._begin(token, None, initial, since)
         return token
 
-    def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> "SectionStream[K, M]":
+    def changes(
+        self, keys: "Iterable[object] | None" = None, *, initial: bool = True, since: bytes | None = None
+    ) -> "SectionStream[K, M]":
         """The same for asyncio: `async for change in sections.changes(): …`"""
         store, binding = self._results._source._observed(), self._results._binding
-        return SectionStream(store, binding, keys, lambda token: self._begin(token, None, initial))
+        return SectionStream(store, binding, keys, lambda token: self._begin(token, None, initial, since))
 
-    def _begin(self, token: SectionToken[M], one: ffi.Value | None, initial: bool) -> None:
+    def _begin(self, token: SectionToken[M], one: ffi.Value | None, initial: bool, since: bytes | None) -> None:
         results, members, keyed = self._results, dict[Any, enum.Enum](), None
         binding = results._binding
         if not isinstance(self._key, tuple | Operand):
@@ -289,7 +292,7 @@ class Sections(Generic[K, M]):
             self._make(made, keyed)
             return made, lambda value, side: self._key_of(value, side, members)
 
-        token.observe_sections(make, keyed, one, initial)
+        token.observe_sections(make, keyed, one, initial, since)
 
     def __repr__(self) -> str:
         return f"<Sections of {self._results!r}>"
@@ -370,6 +373,7 @@ class Section(Generic[K, M]):
         keys: "Iterable[object] | None" = None,
         *,
         initial: bool = True,
+        since: bytes | None = None,
     ) -> "Token":
         """Calls handler(change) for what every commit changes in the section with this key from now on: what moves into
         it is an insertion, what moves out of it a deletion. Where it stands among the others is not reported. Otherwise
@@ -377,7 +381,7 @@ class Section(Generic[K, M]):
         results = self._results
         token: SectionToken[M] = SectionToken(results._source._observed(), results._binding, handler, keys)
         one, _kept = _value(self.key)
-        self._sections._begin(token, one, initial)
+        self._sections._begin(token, one, initial, since)
         return token
 
     def __contains__(self, obj: object) -> bool:

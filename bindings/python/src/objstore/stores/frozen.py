@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Closed, NotInWrite, WrongView
 from ..native import ffi
 from ..native.handles import ClosingBlock
+from ..observing import bookmarks
 from ..reading.views import Epoch, Snapshot, View
 from .lookup import Source
 
@@ -41,6 +42,11 @@ class Frozen(Source, ClosingBlock):
     def version(self) -> int:
         """The version that it shows."""
         return self._reader().version()
+
+    def bookmark(self) -> bytes:
+        """Names the version, in 40 bytes to write down: of this store, and no other. What was committed since is told
+        to an observer that begins there (`since=`)."""
+        return bookmarks.of_view(self._reader().handle)
 
     def freeze(self) -> "Frozen":
         """This, since it is frozen."""

@@ -257,14 +257,16 @@ class OpenStore(Factory, ClosingBlock):
             block = self._blocks[binding] = super()._unread(binding)
         return block
 
-    def _observe_object(self, binding: Binding, key: int, handler: Any, keys: Any) -> Token:
+    def _observe_object(self, binding: Binding, key: int, handler: Any, keys: Any, since: bytes | None) -> Token:
         token: ChangeToken[Any] = ChangeToken(self, binding, handler, keys)
-        token.observe_object(key)
+        token.observe_object(key, since)
         return token
 
-    def _observe_collection(self, seen: "Queried[Any]", handler: Any, keys: Any, initial: bool) -> Token:
+    def _observe_collection(
+        self, seen: "Queried[Any]", handler: Any, keys: Any, initial: bool, since: bytes | None
+    ) -> Token:
         token = self._collection_token(seen, handler, keys)
-        token.observe_collection(seen._c, initial)
+        token.observe_collection(seen._c, initial, since)
         return token
 
     def _collection_token(self, seen: "Queried[Any]", handler: Any, keys: Any) -> ChangeToken[Any]:
@@ -282,12 +284,15 @@ class OpenStore(Factory, ClosingBlock):
         seen._refuse_keys(keys)
         return None
 
-    def _collection_changes(self, seen: "Queried[Any]", keys: Any, initial: bool) -> AnyStream[Any]:
+    def _collection_changes(
+        self, seen: "Queried[Any]", keys: Any, initial: bool, since: bytes | None
+    ) -> AnyStream[Any]:
         if seen._shows_objects:
             stream: ChangeStream[Any] = ChangeStream(self, self._leading(seen._shape.element.target), keys)
-            return stream.of_collection(seen._c, initial)
+            return stream.of_collection(seen._c, initial, since)
         paths = self._element_paths(seen, keys)
-        return ElementStream(self, self._binding(seen._owner), seen._shape, seen._prop.path, paths, seen._c, initial)
+        owner, path = self._binding(seen._owner), seen._prop.path
+        return ElementStream(self, owner, seen._shape, path, paths, seen._c, initial, since)
 
     def _lasting(self) -> Frozen:
         return self.freeze()

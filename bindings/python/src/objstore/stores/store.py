@@ -21,8 +21,10 @@ from ..observing.tokens import ChangeToken, Token
 from ..observing.typed_functions import TypedToken
 from ..writing import adding
 from ..writing.transaction import Transaction
-from . import bound_functions, deletion, maintenance, query_functions, query_watch, store_info, submitted
+from . import bound_functions, deletion, kept_versions, maintenance, query_functions, query_watch, store_info, submitted
 from .bound_functions import Bound
+from .frozen import Frozen, freeze
+from .kept_versions import KeptVersion
 from .open_store import OpenStore
 
 _flush = ffi.bind("objstore_flush")
@@ -233,19 +235,22 @@ class Store(OpenStore):
         keys: "Iterable[object] | None" = None,
         *,
         initial: bool = True,
+        since: bytes | None = None,
     ) -> Token:
         """Calls handler(change) for what every commit changes in a class: as store.objects(model).observe(…), without
         positions, and so without the memory for them."""
         token: ChangeToken[M] = ChangeToken(self._observed(), self._binding(model), handler, keys)
-        token.observe_class(initial)
+        token.observe_class(initial, since)
         return token
 
-    def observe_commits(self, handler: Callable[[Commits], object], *, initial: bool = False) -> Token:
+    def observe_commits(
+        self, handler: Callable[[Commits], object], *, initial: bool = False, since: bytes | None = None
+    ) -> Token:
         """Calls handler(commits) when something was committed, whichever thread or process did it, and says no more
         than that: `commits.before` and `commits.after` are the store as it was and is. Several commits come at once
         where they were not delivered in between."""
         token = CommitToken(self._observed(), handler)
-        token.observe(initial)
+        token.observe(initial, since)
         return token
 
     def observe_typed(
@@ -343,6 +348,33 @@ class Store(OpenStore):
     def pins(self) -> list[store_info.Pin]:
         """Which versions are held, by which process and since when, in all processes; the oldest version first."""
         return store_info.pins(self._open_handle())
+
+    # Versions to come back to
+
+    def bookmark(self) -> bytes:
+        """Names what is read now, in 40 bytes to write down: of this store, and no other. What was committed since is
+        told to an observer that begins there (`since=`). Inside a write: of what was before it."""
+        with self.freeze() as frozen:
+            return frozen.bookmark()
+
+    def at(self, bookmark: bytes) -> Frozen:
+        """The store as it was in a version that was written down, frozen. VersionGone: nobody keeps it any more."""
+        return freeze(self, kept_versions.view_at(self._open_handle(), bookmark))
+
+    def keep_version(self, name: str, bookmark: bytes | None = None) -> None:
+        """Keeps a version (None: the newest) by a name, until it is released or the name is given to another one: a
+        program that is away asks later what was committed meanwhile (`since=`), after restarts and power cuts, too.
+        What is written after it makes the file grow: move it on now and then. Two or three syncs. VersionGone;
+        TooManyVersions: 16 are kept."""
+        kept_versions.keep(self._open_handle(), name, bookmark)
+
+    def release_version(self, name: str) -> None:
+        """Lets go of a version that was kept by that name. NotFound: there is none."""
+        kept_versions.release(self._open_handle(), name)
+
+    def kept_versions(self) -> list[KeptVersion]:
+        """What is kept by names, in their order."""
+        return kept_versions.listed(self._open_handle())
 
     def flush(self) -> None:
         """Makes every commit durable that has returned, whatever the durability."""

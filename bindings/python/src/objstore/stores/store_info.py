@@ -11,7 +11,7 @@ from ..values.kinds import EPOCH
 _get_statistics = ffi.bind("objstore_get_statistics")
 _pins = ffi.bind("objstore_pins")
 
-HOLDERS = {1: "view", 2: "observer", 3: "checkpoint"}
+HOLDERS = {1: "view", 2: "observer", 3: "checkpoint", 4: "kept"}
 
 
 @dataclass(frozen=True)

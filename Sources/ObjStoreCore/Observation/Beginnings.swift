@@ -1,0 +1,75 @@
+/// Where an observer begins that has seen the store before: a program was away, and has written down which version it
+/// knew.
+extension ObserverHub {
+    /// A paused observer knows that version from now on, whatever it knew before, and is told of what was committed
+    /// since when it goes on. Nil: of nothing, but that it begins anew; so also where the version has another schema
+    /// than the newest, or did not have what is observed.
+    ///
+    /// Errors: `.closedHandle`; `.invalidArgument`: it is not paused; `.inCallback`: from inside a handler that runs
+    /// for it; what asking the query failed with.
+    func begin(_ observer: Observer, at snapshot: Snapshot?) throws(StoreError) {
+        try claimPaused(observer)
+        defer { unclaim(observer) }
+        let newest = try database.snapshot()
+        var known: Snapshot?
+        if let snapshot, try snapshot.schemaRef() == newest.schemaRef(), try observer.scope.isThere(in: snapshot) {
+            known = snapshot
+        }
+        let former = try observer.setKnown(known)
+        // What it pinned goes without the lock.
+        defer { withExtendedLifetime(former) {} }
+        var passed: [Silence] = []
+        defer { withExtendedLifetime(passed) {} }
+        lock.withLock {
+            observer.wantsInitial = false
+            observer.isLost = known == nil
+            observer.knownVersion = known?.version ?? 0
+            passed = observer.silences
+            observer.silences = passed.filter { $0.after == nil }
+            noticed = max(noticed, newest.version)
+        }
+    }
+
+    private func claimPaused(_ observer: Observer) throws(StoreError) {
+        let thread = ThreadIdentity.current
+        while true {
+            let count = handlerReturned.current
+            let runs = try lock.withLock { () throws(StoreError) -> Bool in
+                if observer.isClosed || isClosed {
+                    throw StoreError(.closedHandle, isClosed ? "the store is closed" : "the token was closed")
+                }
+                guard observer.isPaused else {
+                    throw StoreError(
+                        .invalidArgument, "an observer that is not paused may be told at any moment: pause it first")
+                }
+                if observer.runner != nil { return true }
+                observer.runner = thread
+                observer.takeGroup()
+                return false
+            }
+            if !runs { return }
+            // Two could wait for each other.
+            if ThreadIdentity.isInHandler { throw inCallback("asked to begin elsewhere") }
+            database.machine.wait(handlerReturned, while: count, timeout: -1)
+        }
+    }
+}
+
+extension Observer {
+    /// From a version on, with the answer that it had; nil: it knows nothing. What it knew before is given back.
+    fileprivate func setKnown(_ snapshot: Snapshot?) throws(StoreError) -> Snapshot? {
+        if let snapshot { try answer(in: snapshot) }
+        defer { known = snapshot }
+        return known
+    }
+}
+
+extension ObserverScope {
+    /// Whether a version has what is observed, where that is one thing.
+    fileprivate func isThere(in snapshot: Snapshot) throws(StoreError) -> Bool {
+        if observesCommits { return true }
+        if case .collection(let collection) = way { return try collection.elements(in: snapshot) != nil }
+        guard let key else { return true }
+        return try snapshot.trees.objects(snapshot.schema.classes[Int(classID)]).find(key) != nil
+    }
+}
