@@ -3247,8 +3247,9 @@ OBJSTORE_API objstore_status objstore_sections_parse(objstore_results *results, 
                     count(count), flags(flags));
 
 /** Says the key of an object, on the calling thread: fills `key`, which is null. A text or binary in it must stay until
- * the function is called again, or the call that called it has returned. `view` is that of the results. It may use the
- * store, also write where that is a transaction, but close neither the view nor the sections, nor end the transaction,
+ * the function is called again, or the call that called it has returned. `view` is that of the results, or, for
+ * observers (objstore_sections_observe), a frozen one of the version in which they look. It may use the store, also
+ * write where that is a transaction, but close neither the view nor the sections, nor end the transaction,
  * nor update these sections (IN_CALLBACK). It is not called for objects that it has deleted.
  * A status other than OK ends the operation with OBJSTORE_ERR_CALLBACK; callback_code is that of objstore_fail, or the
  * status. */
@@ -3256,7 +3257,7 @@ typedef objstore_status (*objstore_section_key)(objstore_view *view, objstore_ob
                                                 void *userdata);
 
 /** Makes sections by what a function says of each object, in the order of the results. It is called once for each
- * object now, and again in each update; userdata is freed when the sections are closed.
+ * object now, and again in each update; userdata is freed when the sections are closed, and their observers have ended.
  * WRONG_TYPE: a key is a collection or a document; or no text, with OBJSTORE_SECTIONS_FIRST_LETTER. WRONG_STORE: an
  * object of another store. INVALID_UTF8. CALLBACK. */
 OBJSTORE_API objstore_status objstore_sections_by(objstore_results *results, uint32_t flags,
@@ -3779,6 +3780,42 @@ OBJSTORE_API objstore_status objstore_object_observe(
                     store(object), deleted(object), array(key_paths, key_path_count), count(key_path_count),
                     flags(flags));
 
+/** Observes results in sections, from what the sections show now: which sections came and went, and in which ones
+ * objects did. objstore_changes_list has the indices inside of the sections, objstore_changes_sections the sections; of
+ * OBJSTORE_SECTION_DELETIONS and OBJSTORE_SECTION_INSERTIONS it lists sections, and objstore_changes_keys their keys.
+ *
+ *      before   F: Fido Flix   R: Rex            deletion            Flix      [0][1]
+ *      after    F: Fido        W: Rex Wolfie     move                Rex       [1][0] ──► [1][0]
+ *                                                insertion           Wolfie    [1][1]
+ *                                                section deletion    R         [1]
+ *                                                section insertion   W         [1]
+ *
+ * An object moves where its section is another one, or stands elsewhere among the others, which is a deletion and an
+ * insertion of the section; else as in a list, among those that stayed in the section. A section is the same as long as
+ * its key is equal to what it was. Sections follow: take out objects that were deleted and moved, from the last on up;
+ * take out sections that were deleted, which are empty now; put in sections that were inserted, from the first on down,
+ * and then objects that were inserted and moved.
+ *
+ * `one` (NULL: all) is the key of the one section that is observed, also one that there is not yet: what moves into it
+ * counts as an insertion, what moves out of it as a deletion, and where it stands among the others is not reported.
+ *
+ * Otherwise as objstore_results_observe_paths; what says the key is among what is read, and a change of it counts also
+ * where the key paths do not have it. Where the objects' own values say it, and the results' cost follows what changed
+ * without LIMIT and OFFSET, it does here, too, plus a look at each section. Otherwise sections are made anew of what
+ * the query finds, and compared: O(k). Memory: 8 to 24 bytes an object.
+ * A function that says the key (objstore_sections_by) is asked again about all objects after each commit, inside of
+ * objstore_deliver and objstore_wait, with a view of that version; its userdata lives as long as the observer, and two
+ * threads may call it at a time.
+ * WRONG_VIEW: also where the view has moved since the sections were made (objstore_sections_update them first).
+ * WRONG_TYPE, WRONG_STORE, INVALID_UTF8: `one` is no key. */
+OBJSTORE_API objstore_status objstore_sections_observe(
+    objstore_sections *sections, const objstore_value *one, const objstore_text *key_paths, size_t key_path_count,
+    uint32_t flags, objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata,
+    objstore_token **token)
+    OBJSTORE_CHECKS(null(sections, handler, token), nullable(one, key_paths, free_userdata), closed(sections),
+                    kind(sections), text(one), live(sections), array(key_paths, key_path_count),
+                    count(key_path_count), flags(flags));
+
 /** Observes the store: called when something was committed, by whichever thread or process, several commits at once if
  * it comes late, and not told what: the change set has versions and views, but no class (class_id 0) and no lists. */
 OBJSTORE_API objstore_status objstore_observe_commits(objstore *store, uint32_t flags,
@@ -3942,7 +3979,9 @@ OBJSTORE_ENUM(objstore_change) {
     OBJSTORE_MODIFICATIONS = 3,      /* indices before */
     OBJSTORE_MODIFICATIONS_AFTER = 4, /* the same objects in the same order, indices after */
     OBJSTORE_MOVES = 5,               /* indices before: of objects that stand elsewhere among the others */
-    OBJSTORE_MOVES_AFTER = 6          /* the same objects in the same order, indices after */
+    OBJSTORE_MOVES_AFTER = 6,         /* the same objects in the same order, indices after */
+    OBJSTORE_SECTION_DELETIONS = 7,   /* no objects: numbers of sections before, of objstore_sections_observe */
+    OBJSTORE_SECTION_INSERTIONS = 8   /* numbers of sections after */
 };
 /** Lists the objects deleted, inserted, modified or moved, ascending by key, or by index for results (of
  * OBJSTORE_MOVES_AFTER: as in OBJSTORE_MOVES). `objects` and `indices` are arrays of `count`, borrowed as long as the
@@ -3952,7 +3991,10 @@ OBJSTORE_ENUM(objstore_change) {
  * A list follows: take out what was deleted and moved, from the greatest index before on down; put in what was inserted
  * and moved, from the least index after on up. No object appears twice, but for one that is in a collection several
  * times: created and deleted since = nothing, created and changed = inserted, deleted and changed = deleted, changed
- * and moved = moved. Only results with an order of their own have moves. */
+ * and moved = moved. Only results with an order of their own have moves.
+ *
+ * Of observed sections the lists ascend by section and index, and indices are those inside of the sections, which
+ * objstore_changes_sections gives. WRONG_TYPE: sections are asked for, and the change set has none. */
 OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, objstore_change change,
                                                    const objstore_object **objects, const uint64_t **indices,
                                                    size_t *count)
@@ -3961,11 +4003,19 @@ OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, ob
 
 /** Lists the keys of the entries of a map that were deleted, inserted or modified, ascending, so in the order of
  * objstore_changes_list: an array of `count`, borrowed as long as the change set lives, with all texts. Of
- * MODIFICATIONS and MODIFICATIONS_AFTER the same; of MOVES none. WRONG_TYPE: the change set is not one of
- * objstore_collection_observe for a map. */
+ * MODIFICATIONS and MODIFICATIONS_AFTER the same; of MOVES none. Of SECTION_DELETIONS and SECTION_INSERTIONS the keys
+ * of these sections, in their order. WRONG_TYPE: the change set is not one of objstore_collection_observe for a map, or
+ * not one of sections. */
 OBJSTORE_API objstore_status objstore_changes_keys(objstore_changes *changes, objstore_change change,
                                                    const objstore_value **keys, size_t *count)
     OBJSTORE_CHECKS(null(changes, keys, count), closed(changes), kind(changes), enum(change));
+
+/** Gives the sections that the objects are in which objstore_changes_list lists for the same `change`: an array of
+ * `count` numbers, before or after as the indices, borrowed as long as the change set lives. WRONG_TYPE: the change set
+ * is not one of objstore_sections_observe. */
+OBJSTORE_API objstore_status objstore_changes_sections(objstore_changes *changes, objstore_change change,
+                                                       const uint64_t **sections, size_t *count)
+    OBJSTORE_CHECKS(null(changes, sections, count), closed(changes), kind(changes), enum(change));
 
 /** Says whether this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) was written; indices from
  * modification_count on are those of OBJSTORE_MOVES. OUT_OF_RANGE. */

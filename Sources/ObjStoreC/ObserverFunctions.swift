@@ -117,6 +117,28 @@ public func objstore_object_observe(
 }
 
 @c @implementation
+public func objstore_sections_observe(
+    _ sections: OpaquePointer?, _ one: UnsafePointer<objstore_value>?, _ key_paths: UnsafePointer<objstore_text>?,
+    _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    let blame: Blame = [.wrongView: "sections", .wrongType: "one", .wrongStore: "one", .invalidUTF8: "one"]
+    return Handles.pin(sections, .sections, "sections", blame) { (object: Sections) throws(StoreError) in
+        let options = try options(flags, key_paths, key_path_count), key: Value?
+        if let one { key = try naming("one") { () throws(StoreError) in try Value(one.pointee) } } else { key = nil }
+        // The observer outlives sections, results and view: it belongs to the store.
+        let handle = Handles.store(of: sections!), store = object.view.store
+        let observer = try object.observe(options, one: key) { call(handler, userdata, $0, store, handle) }
+        try makeToken(observer, store, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
 public func objstore_observe_commits(
     _ store: OpaquePointer?, _ flags: UInt32, _ handler: objstore_change_handler?,
     _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,

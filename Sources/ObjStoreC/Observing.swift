@@ -11,7 +11,7 @@ final class ChangesBox: ClosedWithParent {
     let isHandlers: Bool
     private let lock = Lock()
     private var lists: [UnsafeMutableBufferPointer<objstore_object>?] = [nil, nil, nil, nil]
-    private var keys: [UnsafeMutableBufferPointer<objstore_value>?] = [nil, nil, nil, nil]
+    private var keys: [UnsafeMutableBufferPointer<objstore_value>?] = [nil, nil, nil, nil, nil, nil]
     private var views: [OpaquePointer?] = [nil, nil]
 
     init(_ changes: ChangeSet, _ store: Store, _ storeHandle: OpaquePointer, isHandlers: Bool) {
@@ -51,7 +51,8 @@ final class ChangesBox: ClosedWithParent {
 
     /// Lent out of arrays that live as long as the change set.
     private var masks: UnsafeMutableBufferPointer<UInt64>?
-    private var indices: [UnsafeMutableBufferPointer<UInt64>?] = Array(repeating: nil, count: 6)
+    private var indices: [UnsafeMutableBufferPointer<UInt64>?] = Array(repeating: nil, count: 8)
+    private var sections: [UnsafeMutableBufferPointer<UInt64>?] = Array(repeating: nil, count: 6)
     private var memory: [Numbers] = []
 
     /// Numbers at an address of their own.
@@ -82,25 +83,48 @@ final class ChangesBox: ClosedWithParent {
         return try copy(changes.changes.masks, once: &masks)
     }
 
-    /// 0 deletions … 5 moves after; nil for an observed class.
-    func lentIndices(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<UInt64>? {
-        guard let all = changes.indices else { return nil }
-        lock.lock()
-        defer { lock.unlock() }
-        return try copy(
-            [
-                all.deleted, all.inserted, all.modifiedBefore, all.modifiedAfter, all.movedBefore, all.movedAfter,
-            ][which], once: &indices[which])
+    static func lists(_ all: ChangeSet.Indices) -> [[UInt64]] {
+        [all.deleted, all.inserted, all.modifiedBefore, all.modifiedAfter, all.movedBefore, all.movedAfter]
     }
 
-    /// 0 deletions, 1 insertions, 2 modifications, 3 moves, which maps have none of.
+    /// 0 deletions … 5 moves after; nil for an observed class. 6 and 7: of sections.
+    func lentIndices(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<UInt64>? {
+        let numbers: [UInt64]
+        if which > 5 {
+            let sections = try changedSections()
+            numbers = which == 6 ? sections.deleted : sections.inserted
+        } else {
+            guard let all = changes.indices else { return nil }
+            numbers = ChangesBox.lists(all)[which]
+        }
+        lock.lock()
+        defer { lock.unlock() }
+        return try copy(numbers, once: &indices[which])
+    }
+
+    /// The sections that objects are in: 0 deletions … 5 moves after.
+    func lentSections(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<UInt64> {
+        let numbers = ChangesBox.lists(try changedSections().numbers)[which]
+        lock.lock()
+        defer { lock.unlock() }
+        return try copy(numbers, once: &sections[which])
+    }
+
+    /// 0 deletions, 1 insertions, 2 modifications, 3 moves, which maps have none of; 4 and 5: of sections.
     func lentKeys(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<objstore_value> {
-        guard let keys = changes.keys else {
-            throw StoreError(.wrongType, "the change set is not of an observed map: only its entries have keys")
+        let wanted: [Value]
+        if which > 3 {
+            let keys = try changedSections().keys
+            wanted = which == 4 ? keys.deleted : keys.inserted
+        } else {
+            guard let keys = changes.keys else {
+                throw StoreError(.wrongType, "the change set is not of an observed map: only its entries have keys")
+            }
+            wanted = [keys.deleted, keys.inserted, keys.modified, []][which]
         }
         return try lock.withLock { () throws(StoreError) in
             if let list = self.keys[which] { return list }
-            let wanted = [keys.deleted, keys.inserted, keys.modified, []][which], room = max(1, wanted.count)
+            let room = max(1, wanted.count)
             let list = UnsafeMutableBufferPointer(start: try Memory.allocate(objstore_value.self, room), count: room)
             for (index, key) in wanted.enumerated() {
                 key.store(to: list.baseAddress.unsafelyUnwrapped + index, storeTag: store.shared.tag)
@@ -377,12 +401,12 @@ public func objstore_changes_list(
 ) -> objstore_status {
     guard let objects else { return failNull("objects") }
     guard let count else { return failNull("count") }
-    return Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
-        guard (1...6).contains(change.rawValue) else {
-            throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
-        }
-        let which = Int(change.rawValue) - 1, list = which < 3 ? which : which < 4 ? 2 : 3
-        if box.changes.elements == .objects {
+    return Handles.use(changes, .changes, "changes", [.wrongType: "changes"]) { (box: ChangesBox) throws(StoreError) in
+        let which = try place(of: change), list = which < 3 ? which : which < 4 ? 2 : 3
+        if which > 5 {
+            let sections = try box.lentIndices(which)
+            (objects.pointee, count.pointee) = (nil, sections?.count ?? 0)
+        } else if box.changes.elements == .objects {
             let all = try box.objects(list)
             (objects.pointee, count.pointee) = (UnsafePointer(all.baseAddress), all.count)
         } else {
@@ -400,11 +424,8 @@ public func objstore_changes_keys(
     guard let keys else { return failNull("keys") }
     guard let count else { return failNull("count") }
     return Handles.use(changes, .changes, "changes", [.wrongType: "changes"]) { (box: ChangesBox) throws(StoreError) in
-        guard (1...6).contains(change.rawValue) else {
-            throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
-        }
-        let which = Int(change.rawValue) - 1
-        let list = try box.lentKeys(which < 3 ? which : which < 4 ? 2 : 3)
+        let which = try place(of: change)
+        let list = try box.lentKeys(which < 3 ? which : which > 5 ? which - 2 : which < 4 ? 2 : 3)
         (keys.pointee, count.pointee) = (UnsafePointer(list.baseAddress), list.count)
     }
 }

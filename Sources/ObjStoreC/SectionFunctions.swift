@@ -89,15 +89,36 @@ public func objstore_sections_by(
             .invalidArgument: "function",
         ]
         return Handles.pin(parent, .view, "results", blame) { (_: View) throws(StoreError) in
-            let made = try results.sections(flags) { (object) throws(StoreError) in
-                var key = objstore_null()
-                let status = try userdata.call { function(parent, ObjStoreC.object(object), &key, $0) }
-                guard status == .OBJSTORE_OK else { throw failed(status, "function") }
-                return try Value(key)
+            let store = Handles.store(of: handle)
+            let made = try results.sections(flags) { [weak own = results.view] (view, body) throws(StoreError) in
+                // Observers ask in a view of their own.
+                if view === own { return try body(asking(function, parent, userdata)) }
+                let lent = try Handles.open(.view, view, parent: store, isLent: true)
+                defer { if case .mine = Handles.claim(lent, .view, "view") { Handles.forget(lent) } }
+                var failure: StoreError?
+                // It cannot be closed by the function.
+                let status = Handles.pin(lent, .view, "view") { (_: View) throws(StoreError) in
+                    do throws(StoreError) { try body(asking(function, lent, userdata)) } catch { failure = error }
+                    return .OBJSTORE_OK
+                }
+                if let failure { throw failure }
+                if status != .OBJSTORE_OK { throw StoreError(.outOfMemory, "no memory to call the function") }
             }
             sections.pointee = try Handles.open(.sections, made, parent: parent)
             return .OBJSTORE_OK
         }
+    }
+}
+
+/// Calls the application's function about objects in a view.
+private func asking(
+    _ function: @escaping objstore_section_key, _ view: OpaquePointer?, _ userdata: Userdata
+) -> Sections.Ask {
+    { (object) throws(StoreError) in
+        var key = objstore_null()
+        let status = try userdata.call { function(view, ObjStoreC.object(object), &key, $0) }
+        guard status == .OBJSTORE_OK else { throw failed(status, "function") }
+        return try Value(key)
     }
 }
 
@@ -245,4 +266,38 @@ public func objstore_sections_find_object(
     find(sections, section, index, found, [.wrongStore: "object"]) { (sections) throws(StoreError) in
         try sections.find(objectID(object))
     }
+}
+
+// MARK: Change sets
+
+extension ChangesBox {
+    func changedSections() throws(StoreError) -> ChangedSections {
+        if let sections = changes.sections { return sections }
+        throw StoreError(.wrongType, "the change set is not of observed sections: only these have sections")
+    }
+}
+
+@c @implementation
+public func objstore_changes_sections(
+    _ changes: OpaquePointer?, _ change: objstore_change, _ sections: UnsafeMutablePointer<UnsafePointer<UInt64>?>?,
+    _ count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
+    guard let sections else { return failNull("sections") }
+    guard let count else { return failNull("count") }
+    return Handles.use(changes, .changes, "changes", [.wrongType: "changes"]) { (box: ChangesBox) throws(StoreError) in
+        let which = try place(of: change)
+        guard which < 6 else {
+            throw StoreError(.invalidArgument, "change \(change.rawValue) is about sections, which are in none")
+        }
+        let list = try box.lentSections(which)
+        (sections.pointee, count.pointee) = (UnsafePointer(list.baseAddress), list.count)
+    }
+}
+
+/// Errors: `.invalidArgument`.
+func place(of change: objstore_change) throws(StoreError) -> Int {
+    guard (1...8).contains(change.rawValue) else {
+        throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
+    }
+    return Int(change.rawValue) - 1
 }

@@ -129,6 +129,7 @@ extension InjectedBug: CustomStringConvertible {
         ("keptReleasedEarly", .keptReleasedEarly),
         ("keptForgotten", .keptForgotten),
         ("keptTrusted", .keptTrusted),
+        ("sectionStale", .sectionStale),
     ]
 
     package init?(named name: String) {

@@ -23,6 +23,8 @@ struct Control {
     /// Histories of silent transactions find it.
     var isSilence = false
     var isLists = false
+    /// Histories of observed sections find it.
+    var isSections = false
     /// Histories of observers with key paths find it.
     var isPaths = false
     /// Histories of observed lists, sets and maps find it.
@@ -282,6 +284,9 @@ struct Control {
         Control(
             bug: .sharedStep, row: "-", mistake: "one who has stayed behind is told what others are told",
             named: ["content", "paths", "positions", "values"], isPaths: true),
+        Control(
+            bug: .sectionStale, row: "-", mistake: "an object stays in its section whatever that changes with",
+            named: ["sections"], isSections: true),
     ]
 }
 
@@ -293,7 +298,8 @@ func runControls(_ arguments: Arguments) -> Int32 {
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
         total += 1
         let finding =
-            control.isQueue || control.isSilence || control.isLists || control.isPaths || control.isCollections
+            control.isQueue || control.isSilence || control.isLists || control.isSections || control.isPaths
+                || control.isCollections
             ? findByItself(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
@@ -343,6 +349,7 @@ private func findByItself(_ control: Control) -> Finding {
         if control.isPaths { return pathViolation(seeds: 1..<20, told: &told) }
         var counts = CollectionCounts()
         if control.isLists { return listViolation(seeds: 1..<60, told: &told) }
+        if control.isSections { return sectionViolation(seeds: 1..<60, told: &told) }
         if control.isCollections { return collectionViolation(seeds: 1..<20, counts: &counts) }
         return control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60)
     }
@@ -351,8 +358,10 @@ private func findByItself(_ control: Control) -> Finding {
         ? "courses of a queue"
         : control.isLists
             ? "observed lists"
-            : control.isPaths
-                ? "observed paths" : control.isCollections ? "observed collections" : "silent transactions"
+            : control.isSections
+                ? "observed sections"
+                : control.isPaths
+                    ? "observed paths" : control.isCollections ? "observed collections" : "silent transactions"
     let child = ChildProcess.start { send in
         send("in \(kind)\n")
         InjectedBug.set(control.bug, true)

@@ -90,7 +90,8 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|paths|collections|controls|trace] \
+        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|sections|paths|collections|controls|\
+        trace] \
         [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] \
         [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] [--trace]
         """
@@ -127,6 +128,8 @@ case "silence":
     exit(runSilence(arguments))
 case "lists":
     exit(runLists(arguments))
+case "sections":
+    exit(runSections(arguments))
 case "paths":
     exit(runPaths(arguments))
 case "collections":

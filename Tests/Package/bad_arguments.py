@@ -304,6 +304,8 @@ SPECIAL = {
     ("objstore_collection_observe", "handler"): "keep_changes",
     ("objstore_mixed_observe", "handler"): "keep_changes",
     ("objstore_collection_observe_paths", "handler"): "keep_changes",
+    ("objstore_sections_observe", "handler"): "keep_changes",
+    ("objstore_sections_observe", "one"): "&A_TEXT",
     ("objstore_bind_change_handler", "handler"): "keep_changes",
     ("objstore_bind_progress", "progress"): "progress_ok",
     ("objstore_bind_migration", "migrate"): "migrate_ok",
@@ -1002,7 +1004,8 @@ def cases(name, parameters, tokens):
             for view in ("LV", "FV"):
                 yield {first: view}, "OBJSTORE_ERR_NOT_IN_WRITE", first, None, f"{first} = {view}"
         elif word == "live":
-            frozen, transaction = ("results_of(FV)", "results_of(TX)") if first == "results" else ("FV", "TX")
+            made = f"{first}_of(%s)" if first in ("results", "sections") else "%s"
+            frozen, transaction = made % "FV", made % "TX"
             yield {first: frozen}, "OBJSTORE_ERR_WRONG_VIEW", first, None, "frozen view"
             yield {first: transaction}, "OBJSTORE_ERR_WRONG_VIEW", first, True, "transaction"
         elif word == "committed":
@@ -1108,6 +1111,8 @@ def cases(name, parameters, tokens):
                 ):
                     if types[a].strip() == "const objstore_value *":
                         overrides = {a: f"TEXT_VALS[{index}]", "properties": "TEXT_PROPS"}
+                        if a == "one":
+                            overrides = {a: f"TEXT_VALS[{index}] + 1"}
                     elif types[a] == "objstore_value":
                         overrides = {a: f"text_value({bad})"}
                         if "property_id" in types and name not in MIXED:
@@ -1214,6 +1219,11 @@ static objstore_results *results_of(objstore_view *view) {
     MUST(objstore_query_find(query, view, &results));
     MUST(objstore_query_close(query));
     return results;
+}
+static objstore_sections *sections_of(objstore_view *view) {
+    objstore_sections *sections;
+    MUST(objstore_sections_new(results_of(view), QUERY_NODES, 2, 0, &sections));
+    return sections;
 }
 static objstore_row *live_row(void) {
     static objstore_row row;

@@ -140,17 +140,19 @@ public struct SectionedResults<Key: CollectionElement, SectionElement: Object>: 
     ) throws -> Sections {
         let space = results.space, last = LastAnswer()
         do throws(StoreError) {
-            return try list.sections(flags) { (object) throws(StoreError) in
-                let key: Key
-                do { key = try function(space.materialise(SectionElement.self, binding, object.key)) } catch {
-                    last.error = error
-                    throw StoreError(.callback, "the function that says the key has failed")
+            return try list.sections(flags) { (view, body) throws(StoreError) in
+                try body { (object) throws(StoreError) in
+                    let key: Key
+                    do { key = try function(space.materialise(SectionElement.self, binding, object.key)) } catch {
+                        last.error = error
+                        throw StoreError(.callback, "the function that says the key has failed")
+                    }
+                    let value = try withEncoded(CollectionOfOne(key)) { (values) throws(StoreError) in
+                        try OwnedValue(copying: values[0])
+                    }
+                    last.value = value
+                    return value.value
                 }
-                let value = try withEncoded(CollectionOfOne(key)) { (values) throws(StoreError) in
-                    try OwnedValue(copying: values[0])
-                }
-                last.value = value
-                return value.value
             }
         } catch {
             throw last.error ?? ObjStoreError(error)

@@ -18,9 +18,12 @@ package final class Sections: @unchecked Sendable {
         package static let all = Flags(rawValue: 7)
     }
 
-    /// Its value is valid until it is called again. Called without a lock, on the thread that makes or updates
-    /// sections.
-    package typealias Function = (ObjectID) throws(StoreError) -> Value
+    /// Says the key of an object. Its value is valid until it is called again. Called without a lock, on the thread
+    /// that makes or updates sections, or delivers to their observers.
+    package typealias Ask = (ObjectID) throws(StoreError) -> Value
+    /// Calls its argument with what says the keys of objects in a view: that of the results, or one of a version in
+    /// which observers look at them.
+    package typealias Function = (View, (Ask) throws(StoreError) -> Void) throws(StoreError) -> Void
 
     private enum Key {
         case value(SectionKey)
@@ -33,6 +36,8 @@ package final class Sections: @unchecked Sendable {
     private let lock = Lock()
     /// Replaced as a whole.
     private var current: SectionList
+    /// Of the view that they were made in.
+    private var version: UInt64 = 0
 
     private init(_ results: Results, _ key: Key, _ flags: Flags) throws(StoreError) {
         (self.results, self.key, self.flags) = (results, key, flags)
@@ -55,28 +60,72 @@ package final class Sections: @unchecked Sendable {
     }
 
     private func make() throws(StoreError) -> Bool {
-        let list = results.list(), groups: SectionGroups
+        let list = results.list(), made: SectionList, version: UInt64
         switch key {
         case .value(let key):
-            groups = try view.asking(results.classID, key.callsFunctions) { (trees) throws(StoreError) in
-                try SectionGroups(of: list, by: key, trees, try trees.schema.cls(results.classID))
+            let groups: SectionGroups
+            (groups, version) = try view.asking(results.classID, key.callsFunctions) { (trees) throws(StoreError) in
+                let groups = try SectionGroups(of: list, by: key, trees, try trees.schema.cls(results.classID))
+                return (groups, trees.version)
             }
+            made = try SectionList(list, groups, order)
         case .function(let function):
-            groups = try SectionGroups(
-                of: list, isFirstLetter: flags.contains(.firstLetter),
-                storeTag: view.object(results.classID, 0).storeTag
-            ) { (key) throws(StoreError) in
-                let object = view.object(results.classID, key)
-                return try view.exists(object) ? try function(object) : nil
+            version = try view.serialised { () throws(StoreError) in try view.trees.version }
+            let groups = try view.groups(
+                of: list, results.classID, isFirstLetter: flags.contains(.firstLetter), by: function)
+            made = try SectionList(list, groups, order)
+        }
+        let old = lock.withLock { current }, isSame = try made.isSame(as: old)
+        lock.withLock { if isSame { self.version = version } else { (current, self.version) = (made, version) } }
+        return !isSame
+    }
+
+    private var order: SectionList.Order {
+        flags.contains(.ascending) ? .ascending : flags.contains(.descending) ? .descending : .ofAppearance
+    }
+
+    // MARK: Observing
+
+    /// From what they are now.
+    ///
+    /// - Parameters:
+    ///   - one: the key of the one section that is observed; nil: all. It may be one that there is not yet.
+    ///   - hub: delivers; nil: the store's.
+    /// Errors: as of the results; `.wrongView` also where these were updated since; of the key as of `find(key:)`.
+    package func observe(
+        _ options: ObserverOptions, one: Value? = nil, on hub: ObserverHub? = nil,
+        handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        if let one { _ = try now().find(key: one) }
+        let (scope, snapshot, _) = try results.observed(options)
+        let (current, version) = lock.withLock { (self.current, self.version) }
+        guard version == snapshot.version else {
+            throw StoreError(
+                .wrongView,
+                """
+                the view has moved from version \(version) to \(snapshot.version) since the sections were made: \
+                update them first
+                """)
+        }
+        var only: OwnedValue?
+        if let one { only = try OwnedValue(copying: one) }
+        let sections = SectionScope(observedKey, order, only: only)
+        return try (hub ?? view.store.hub).observe(
+            scope.inSections(sections), from: snapshot, ObservedAnswer(current), options, handler: handler)
+    }
+
+    private var observedKey: SectionScope.Key {
+        switch key {
+        case .value(let key): return .value(key)
+        case .function(let function):
+            let classID = results.classID, isFirstLetter = flags.contains(.firstLetter)
+            return .function { [weak store = view.store] (list, snapshot) throws(StoreError) in
+                guard let store else { throw StoreError(.closedHandle, "the store is closed") }
+                let view = View(store: store, snapshot: snapshot, kind: .frozen)
+                defer { view.close() }
+                return try view.groups(of: list, classID, isFirstLetter: isFirstLetter, by: function)
             }
         }
-        let order: SectionList.Order =
-            flags.contains(.ascending) ? .ascending : flags.contains(.descending) ? .descending : .ofAppearance
-        let made = try SectionList(list, groups, order)
-        let old = lock.withLock { current }
-        if try made.isSame(as: old) { return false }
-        lock.withLock { current = made }
-        return true
     }
 
     // MARK: Reading
@@ -280,5 +329,23 @@ extension Sections {
         _ results: Results, function: @escaping Function, _ flags: Flags
     ) throws(StoreError) {
         try self.init(results, .function(function), flags)
+    }
+}
+
+extension View {
+    /// The objects of a list by what a function says of them here.
+    func groups(
+        of list: KeyBuffer, _ classID: UInt32, isFirstLetter: Bool, by function: Sections.Function
+    ) throws(StoreError) -> SectionGroups {
+        var groups: SectionGroups?
+        try function(self) { (ask) throws(StoreError) in
+            groups = try SectionGroups(
+                of: list, isFirstLetter: isFirstLetter, storeTag: object(classID, 0).storeTag
+            ) { (key) throws(StoreError) in
+                let object = object(classID, key)
+                return try exists(object) ? try ask(object) : nil
+            }
+        }
+        return groups.unsafelyUnwrapped
     }
 }

@@ -242,6 +242,14 @@ extension Results {
         _ options: ObserverOptions, on hub: ObserverHub? = nil,
         handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
+        let (scope, snapshot, list) = try observed(options)
+        return try (hub ?? view.store.hub).observe(
+            scope, from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), options: options,
+            handler: handler)
+    }
+
+    /// What is observed, the version that they show, and the list of that.
+    func observed(_ options: ObserverOptions) throws(StoreError) -> (ObserverScope, Snapshot, KeyBuffer) {
         guard view.kind == .live else {
             throw StoreError(
                 .wrongView, "results of a \(view.kind) view never change: only those of a live view can be observed")
@@ -262,9 +270,7 @@ extension Results {
         }
         let scope = ObserverScope(query, try view.store.paths(options, cls, snapshot.schema) ?? .usual)
             .calling(within: view.store.asking)
-        return try (hub ?? view.store.hub).observe(
-            scope, from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), options: options,
-            handler: handler)
+        return (scope, snapshot, list)
     }
 }
 

@@ -27,6 +27,8 @@ package final class ChangeSet: @unchecked Sendable {
     package internal(set) var isCleared = false
     /// Of an observed map.
     package internal(set) var keys: ChangedKeys?
+    /// Of results in sections, where `indices` are those in their sections.
+    package internal(set) var sections: ChangedSections?
     /// What the lists tell of.
     package internal(set) var elements = Elements.objects
     /// The observer it is for.

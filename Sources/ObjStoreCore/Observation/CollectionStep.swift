@@ -277,6 +277,15 @@ package final class ChangedKeys: @unchecked Sendable {
 
     init() { (deleted, inserted, modified, kept) = ([], [], [], KeptTexts()) }
 
+    /// Of sections. Copies.
+    init(deleted: [Value], inserted: [Value]) throws(StoreError) {
+        let kept = KeptTexts()
+        func keep(_ keys: [Value]) throws(StoreError) -> [Value] {
+            try keys.map { (key) throws(StoreError) in try kept.keep(key) }
+        }
+        (self.deleted, self.inserted, modified, self.kept) = (try keep(deleted), try keep(inserted), [], kept)
+    }
+
     /// Copies: they outlive the elements.
     init(_ outcome: CollectionStep.Outcome) throws(StoreError) {
         let kept = KeptTexts()

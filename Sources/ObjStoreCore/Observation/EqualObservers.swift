@@ -20,7 +20,7 @@ struct EqualObservers {
 extension Observer {
     /// Nil: there is no answer that could be shared, or functions give it, which need not be the same for two.
     fileprivate var hashOfQuestion: Int? {
-        guard hasPositions, scope.key == nil, !scope.query.callsFunctions else { return nil }
+        guard hasPositions, scope.key == nil, scope.sections == nil, !scope.query.callsFunctions else { return nil }
         if case .collection = scope.way { return nil }
         return scope.query.questionHash
     }

@@ -45,6 +45,26 @@ struct ModifiedObjects {
     }
 }
 
+/// What an observer is told of, as it was found in one version: a list, or sections.
+protocol FoundAnswer: AnyObject {
+    /// - Parameter list: what the query finds; nil: it is asked.
+    static func found(_ scope: ObserverScope, _ list: KeyBuffer?, in snapshot: Snapshot) throws(StoreError) -> Self
+
+    /// What a reader has who has had `shown`, and has done to it himself what leads from this one to `next`.
+    func shown(to next: Self, by shown: Self) throws(StoreError) -> Self
+
+    /// What leads from this one to `next`, with what was written in which objects.
+    func difference(
+        to next: Self, _ scope: ObserverScope, _ modified: ModifiedObjects, maskWords: Int
+    ) throws(StoreError) -> ToldDifference
+}
+
+struct ToldDifference {
+    var changes: ClassChanges
+    var indices: ChangeSet.Indices
+    var sections: ChangedSections?
+}
+
 /// A step of an observer whose answer has an order of its own, or depends on other objects than those in it: the answer
 /// is found anew where something happened that it depends on, and compared with the one before.
 ///
@@ -53,19 +73,19 @@ struct ModifiedObjects {
 ///    │         └ applied to what the reader has
 ///    └──────── ListDifference ──────► deletions, insertions, moves, modifications
 /// ```
-struct ListStep {
+struct ListStep<Answer: FoundAnswer> {
     private let scope: ObserverScope
     private let newest: Snapshot
     private let maskWords: Int
     /// The answer in the version that was looked at last.
-    private(set) var list: KeyBuffer
+    private(set) var list: Answer
     /// What the reader has: the same, unless he was not told of something.
-    private var shown: KeyBuffer
+    private var shown: Answer
     private var modified = ModifiedObjects()
     private var isFromOtherProcess = false
     private(set) var isOwnerDeleted = false
 
-    init(_ scope: ObserverScope, _ list: KeyBuffer, to newest: Snapshot) {
+    init(_ scope: ObserverScope, _ list: Answer, to newest: Snapshot) {
         self.scope = scope
         self.newest = newest
         self.list = list
@@ -73,16 +93,14 @@ struct ListStep {
         maskWords = ClassChanges.maskWords(newest.schema.classes[Int(scope.classID)])
     }
 
-    mutating func add(_ reader: ChangeReader, isSilent: Bool) throws(StoreError) {
+    /// - Parameter found: what the query finds after it; nil: it is asked where it is wanted.
+    mutating func add(_ reader: ChangeReader, isSilent: Bool, found: KeyBuffer? = nil) throws(StoreError) {
         let hasOtherProperties = try reader.to.schemaRef() != newest.schemaRef()
         if !isSilent {
             modified.add(
                 try ModifiedObjects(reader, Int(scope.classID), scope.paths),
                 maskWords: hasOtherProperties ? maskWords : nil)
         }
-        let isConcerned =
-            try reader.from.schemaRef() != reader.to.schemaRef()
-            || scope.reads.concern(reader.classes, reader.to.schema)
         if !isSilent {
             isFromOtherProcess = isFromOtherProcess || scope.isFromOtherProcess(reader)
             if let owner = scope.query.origin.collection?.owner,
@@ -91,36 +109,53 @@ struct ListStep {
                 isOwnerDeleted = true
             }
         }
-        if !isConcerned { return }
+        if try !scope.mayDiffer(after: reader) { return }
         if InjectedBug.active(.listStale), reader.classes[scope.classID] == nil { return }
-        let next = try scope.keys(in: reader.to)
-        if isSilent { shown = try ListDifference(list, next, changed: []).applied(to: shown) }
+        let next = try Answer.found(scope, found, in: reader.to)
+        if isSilent { shown = try list.shown(to: next, by: shown) }
         list = next
     }
 
     /// What is to be told, when all parts are added; nil: nothing.
-    func told() throws(StoreError) -> (changes: ClassChanges, indices: ChangeSet.Indices)? {
+    func told() throws(StoreError) -> ToldDifference? {
         if shown === list && modified.isUntold && !isOwnerDeleted { return nil }
-        let (changes, indices) = try ListStep.difference(
-            shown, list, modified, maskWords, isFromOtherProcess: isFromOtherProcess)
-        return changes.isEmpty && !isOwnerDeleted ? nil : (changes, indices)
+        var told = try shown.difference(to: list, scope, modified, maskWords: maskWords)
+        told.changes.isFromOtherProcess = isFromOtherProcess
+        return told.changes.isEmpty && !isOwnerDeleted ? nil : told
+    }
+}
+
+extension ObserverScope {
+    /// Whether what happened may have made the answer another one.
+    func mayDiffer(after reader: ChangeReader) throws(StoreError) -> Bool {
+        try reader.from.schemaRef() != reader.to.schemaRef() || reads.concern(reader.classes, reader.to.schema)
+    }
+}
+
+extension KeyBuffer: FoundAnswer {
+    static func found(
+        _ scope: ObserverScope, _ list: KeyBuffer?, in snapshot: Snapshot
+    ) throws(StoreError) -> KeyBuffer {
+        if let list { return list }
+        return try scope.keys(in: snapshot)
     }
 
-    /// What leads from one list to another, with what was written in which objects.
-    static func difference(
-        _ before: KeyBuffer, _ after: KeyBuffer, _ modified: ModifiedObjects, _ maskWords: Int,
-        isFromOtherProcess: Bool
-    ) throws(StoreError) -> (ClassChanges, ChangeSet.Indices) {
-        var difference = try ListDifference(before, after, changed: Set(modified.masks.keys))
+    func shown(to next: KeyBuffer, by shown: KeyBuffer) throws(StoreError) -> KeyBuffer {
+        try ListDifference(self, next, changed: []).applied(to: shown)
+    }
+
+    func difference(
+        to next: KeyBuffer, _: ObserverScope, _ modified: ModifiedObjects, maskWords: Int
+    ) throws(StoreError) -> ToldDifference {
+        var difference = try ListDifference(self, next, changed: Set(modified.masks.keys))
         if let told = modified.told { difference.keepModified(told) }
         var changes = ClassChanges(maskWords: maskWords)
-        changes.isFromOtherProcess = isFromOtherProcess
         changes.deleted = difference.deletedKeys
         changes.inserted = difference.insertedKeys
         changes.modified = difference.modifiedKeys
         changes.moved = difference.movedKeys
         let none = [UInt64](repeating: 0, count: maskWords)
         for key in changes.modified + changes.moved { changes.masks += modified.masks[key] ?? none }
-        return (changes, difference.indices)
+        return ToldDifference(changes: changes, indices: difference.indices)
     }
 }

@@ -10,6 +10,11 @@ struct ObservedAnswer {
     private var order: OrderedKeys?
     /// How often a part of an order was found anew.
     private var asked = 0
+    /// Of one in sections, as it was found, with the list where that is a part of an order; nil: it is followed, or
+    /// found when it is needed.
+    private var sections: SectionList?
+    /// Of one in sections that is followed, in place of the list.
+    private var followed: FollowedSections?
     /// From so many times on it is followed: the whole order has to be found for that, and kept.
     private static let mostAsked = 8
 
@@ -21,6 +26,7 @@ struct ObservedAnswer {
         let indices: ChangeSet.Indices?
         let isCompared: Bool
         var isOwnerDeleted = false
+        var sections: ChangedSections?
         /// What the reader has done himself.
         var silent: (removed: [Int64], added: [Int64]) = ([], [])
         /// As it was; not where it can be found by what is told.
@@ -35,8 +41,15 @@ struct ObservedAnswer {
         if scope.isList { list = try KeyBuffer(copying: keys) } else { ranks = KeyRanks(keys) }
     }
 
+    /// Of one in sections, which are known.
+    init(_ sections: SectionList) { self.sections = sections }
+
     /// Asks.
     init(_ scope: ObserverScope, in snapshot: Snapshot) throws(StoreError) {
+        if scope.sections != nil {
+            sections = try SectionList.found(scope, nil, in: snapshot)
+            return
+        }
         let found = try scope.keys(in: snapshot)
         if scope.isList {
             list = found
@@ -49,6 +62,10 @@ struct ObservedAnswer {
     mutating func advance(
         _ scope: ObserverScope, from before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step? {
+        if let sections = scope.sections {
+            if let step = try advanceFollowed(scope, sections, before, reader) { return step }
+            return try advanceSections(scope, before, [(reader, false)])
+        }
         if scope.isList {
             if let step = try advanceOrder(scope, before, reader) { return step }
             return try advanceList(scope, before, [(reader, false)])
@@ -61,6 +78,7 @@ struct ObservedAnswer {
     mutating func advance(
         _ scope: ObserverScope, from before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> Step? {
+        if scope.sections != nil { return try advanceSections(scope, before, parts) }
         if scope.isList { return try advanceList(scope, before, parts) }
         let after = parts[parts.count - 1].reader.to
         let cls = after.schema.classes[Int(scope.classID)]
@@ -93,11 +111,73 @@ struct ObservedAnswer {
         let told = try step.told()
         (self.list, order) = (step.list, nil)
         guard let told else { return nil }
-        var result = Step(
-            changes: told.changes, indices: told.indices, isCompared: parts.contains { $0.reader.isCompared })
+        var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
         result.listBefore = list
-        result.isOwnerDeleted = step.isOwnerDeleted
         return result
+    }
+
+    /// Sections that are found anew, of a list that is followed where that is a part of an order.
+    private mutating func advanceSections(
+        _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
+    ) throws(StoreError) -> Step? {
+        guard let after = parts.last?.reader.to else { return nil }
+        let known = try knownSections(scope, before)
+        var step = ListStep(scope, known, to: after)
+        do throws(StoreError) {
+            let found = try followPart(of: known, scope, before, parts)
+            for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent, found: found) }
+        } catch {
+            // It may be of another version than the sections.
+            (list, order) = (nil, nil)
+            throw error
+        }
+        let told = try step.told()
+        (sections, followed) = (step.list, nil)
+        return told.map { Step($0, parts, isOwnerDeleted: step.isOwnerDeleted) }
+    }
+
+    /// The list after a step, where it is a part of an order that is followed; nil: it is found where it is wanted.
+    private mutating func followPart(
+        of known: SectionList, _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
+    ) throws(StoreError) -> KeyBuffer? {
+        guard case .order(_, let part) = scope.way, part != 0..<Int.max else { return nil }
+        guard parts.count == 1 else {
+            (list, order) = (nil, nil)
+            return nil
+        }
+        guard try scope.mayDiffer(after: parts[0].reader) else { return nil }
+        if list == nil && order == nil { list = known.list }
+        if try advanceOrder(scope, before, parts[0].reader) == nil {
+            (list, order) = (try scope.keys(in: parts[0].reader.to), nil)
+        }
+        return try knownList(scope, parts[0].reader.to)
+    }
+
+    /// Sections by what the objects themselves have, of an answer that these decide; nil: others.
+    private mutating func advanceFollowed(
+        _ scope: ObserverScope, _ sections: SectionScope, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step?? {
+        guard let keys = sections.order(of: scope.way),
+            let few = try few(of: followed?.count ?? self.sections?.objectCount ?? 0, scope, before, reader)
+        else { return nil }
+        guard let (changed, isTold) = few else { return .some(nil) }
+        var following: FollowedSections
+        if let followed {
+            following = followed
+        } else {
+            following = try FollowedSections(try knownSections(scope, before), sections.order)
+        }
+        // One owner: changed in place. Where that fails it is found again.
+        (followed, self.sections, list, order) = (nil, nil, nil, nil)
+        let told = try following.advance(scope, sections, keys, from: before, to: reader.to, changed, isTold)
+        followed = following
+        return .some(told.changes.isEmpty ? nil : Step(told, [(reader, false)]))
+    }
+
+    private func knownSections(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> SectionList {
+        if let sections { return sections }
+        if let followed { return try followed.list() }
+        return try SectionList.found(scope, nil, in: known)
     }
 
     private func knownList(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> KeyBuffer {
@@ -110,22 +190,10 @@ struct ObservedAnswer {
     private mutating func advanceOrder(
         _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
-        guard case .order(let keys, let part) = scope.way, try before.schemaRef() == reader.to.schemaRef()
+        guard case .order(let keys, let part) = scope.way,
+            let few = try few(of: order?.count ?? list?.count ?? 0, scope, before, reader)
         else { return nil }
-        if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil,
-            !scope.paths.leadsAway(from: Int(scope.classID), of: reader.to.schema)
-        {
-            return .some(nil)
-        }
-        let all = reader.classes[scope.classID]
-        let count = all.map { $0.deleted.count + $0.inserted.count + $0.modified.count } ?? 0
-        if count > max(64, (order?.count ?? list?.count ?? 0) / 32) { return nil }
-        guard let (changed, isTold) = try scope.changes(reader), !changed.isEmpty else {
-            return .some(nil)
-        }
-        if changed.deleted.count + changed.inserted.count > max(64, (order?.count ?? list?.count ?? 0) / 32) {
-            return nil
-        }
+        guard let (changed, isTold) = few else { return .some(nil) }
         let isWhole = part == 0..<Int.max
         if order == nil && !isWhole {
             asked += 1
@@ -142,7 +210,7 @@ struct ObservedAnswer {
         // One owner: changed in place. Where that fails it is found again.
         (order, list) = (nil, nil)
         let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
-        var (told, indices, after) = try (consume step).told(changed, isTold)
+        var (told, indices, after, _) = try (consume step).told(changed, isTold)
         var listAfter: KeyBuffer?
         if let listBefore {
             var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
@@ -152,8 +220,9 @@ struct ObservedAnswer {
             }
             let modified = ModifiedObjects(masks: masks, told: isTold == nil ? nil : toldKeys)
             let found = try after.list(part)
-            (told, indices) = try ListStep.difference(
-                listBefore, found, modified, changed.maskWords, isFromOtherProcess: changed.isFromOtherProcess)
+            let difference = try listBefore.difference(to: found, scope, modified, maskWords: changed.maskWords)
+            (told, indices) = (difference.changes, difference.indices)
+            told.isFromOtherProcess = changed.isFromOtherProcess
             listAfter = found
         }
         (order, list) = (after, listAfter)
@@ -161,6 +230,24 @@ struct ObservedAnswer {
         var result = Step(changes: told, indices: indices, isCompared: reader.isCompared)
         result.listBefore = listBefore
         return result
+    }
+
+    /// What was changed of an answer of so many objects, and of which modifications it is told (nil: of all); nil: too
+    /// much to look at each, and inside of that: nothing.
+    private func few(
+        of count: Int, _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> (changed: ClassChanges, isTold: [Bool]?)?? {
+        guard try before.schemaRef() == reader.to.schemaRef() else { return nil }
+        if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil,
+            !scope.paths.leadsAway(from: Int(scope.classID), of: reader.to.schema)
+        {
+            return .some(nil)
+        }
+        let own = reader.classes[scope.classID].map { $0.deleted.count + $0.inserted.count + $0.modified.count }
+        if own ?? 0 > max(64, count / 32) { return nil }
+        guard let (changed, isTold) = try scope.changes(reader), !changed.isEmpty else { return .some(nil) }
+        if changed.deleted.count + changed.inserted.count > max(64, count / 32) { return nil }
+        return (changed, isTold)
     }
 
     /// Positions before, then the list as it is after, then positions there.
@@ -179,8 +266,17 @@ struct ObservedAnswer {
 
     /// Back to before a change set, which its handler did not take.
     mutating func goBack(_ scope: ObserverScope, before changes: ChangeSet) {
+        (sections, followed) = (nil, nil)
         if scope.isList { (list, order) = (changes.listBefore, nil) }
         ranks?.change(removing: changes.inserted, adding: changes.deleted)
         ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
+    }
+}
+
+extension ObservedAnswer.Step {
+    fileprivate init(_ told: ToldDifference, _ parts: [ObservedAnswer.Part], isOwnerDeleted: Bool = false) {
+        self.init(
+            changes: told.changes, indices: told.indices, isCompared: parts.contains { $0.reader.isCompared },
+            isOwnerDeleted: isOwnerDeleted, sections: told.sections)
     }
 }

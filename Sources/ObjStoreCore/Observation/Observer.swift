@@ -126,6 +126,7 @@ package final class Observer: @unchecked Sendable {
                 indices: hasPositions ? ChangeSet.Indices() : nil, isInitial: !isLost)
         }
         if case .collection(let collection) = scope.way { collection.describe(initial) }
+        if scope.sections != nil { initial.sections = ChangedSections() }
         initial.isLost = isLost
         return initial
     }
@@ -185,6 +186,7 @@ package final class Observer: @unchecked Sendable {
             isCompared: step.isCompared)
         changes.silent = step.silent
         changes.listBefore = step.listBefore
+        changes.sections = step.sections
         changes.isOwnerDeleted = step.isOwnerDeleted
         return changes
     }

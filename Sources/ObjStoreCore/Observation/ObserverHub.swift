@@ -105,6 +105,16 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         _ scope: ObserverScope, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil,
         options: ObserverOptions = ObserverOptions(), handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
+        try observe(
+            scope, from: known, try keys.map { (keys) throws(StoreError) in try ObservedAnswer(scope, keys) }, options,
+            handler: handler)
+    }
+
+    /// - Parameter answer: in `known`, if the caller has it.
+    func observe(
+        _ scope: ObserverScope, from known: Snapshot?, _ answer: ObservedAnswer?, _ options: ObserverOptions,
+        handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
         try database.checkOpen()
         if database.options.isReadOnly {
             throw StoreError(.readOnly, "a store that nobody writes to cannot be observed")
@@ -114,7 +124,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         do throws(StoreError) {
             // Watched first: what is published after the snapshot was taken is noticed.
             try database.watch.add(self)
-            let observer = try make(scope, known, keys, options, handler: handler)
+            let observer = try make(scope, known, answer, options, handler: handler)
             let began = observer.knownVersion
             let isRefused = lock.withLock { () -> Bool in
                 if isClosed { return true }
@@ -133,7 +143,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     }
 
     private func make(
-        _ scope: ObserverScope, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?,
+        _ scope: ObserverScope, _ known: Snapshot?, _ answer: ObservedAnswer?,
         _ options: ObserverOptions, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         let scope = lock.withLock { scope.sharing(&shared) }, snapshot: Snapshot
@@ -146,10 +156,8 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
             return Observer(self, nextNumber(), scope, known: snapshot, nil, options: options, handler: handler)
         }
         if !scope.observesCommits { try scope.check(in: snapshot) }
-        var answer: ObservedAnswer?
-        if let keys {
-            answer = try ObservedAnswer(scope, keys)
-        } else if scope.isList || !scope.isWholeClass && options.hasPositions {
+        var answer = answer
+        if answer == nil, scope.isList || !scope.isWholeClass && options.hasPositions {
             answer = try ObservedAnswer(scope, in: snapshot)
         }
         return Observer(self, nextNumber(), scope, known: snapshot, answer, options: options, handler: handler)

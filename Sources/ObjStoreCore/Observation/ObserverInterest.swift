@@ -118,7 +118,7 @@ extension ObserverScope {
             !predicate.hasTargets
                 && predicate.nodes.allSatisfy { if case .paths = $0 { false } else { true } }
         }
-        return isOwn(query.predicate)
+        return isOwn(query.predicate) && sections?.sortKey?.path == nil
             && query.steps.allSatisfy { step in
                 switch step {
                 case .sort(let keys), .distinct(let keys): keys.allSatisfy { $0.path == nil }

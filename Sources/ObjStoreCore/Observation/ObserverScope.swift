@@ -12,6 +12,8 @@ package struct ObserverScope: Sendable {
     private(set) var observesCommits = false
     /// Of which modifications it is told.
     private(set) var paths: ObservedPaths
+    /// Nil: the objects are in none.
+    private(set) var sections: SectionScope?
 
     /// Whether an object is in the answer its own values say, and those of what its links lead to.
     enum Way: Sendable {
@@ -26,7 +28,7 @@ package struct ObserverScope: Sendable {
     }
 
     /// It has positions by more than the keys of its objects.
-    var isList: Bool { if case .ranks = way { false } else { true } }
+    var isList: Bool { if case .ranks = way { sections != nil } else { true } }
 
     package init(class cls: ClassSchema, _ paths: ObservedPaths = .usual) { self.init(Query(all: cls.classID), paths) }
 
@@ -81,6 +83,14 @@ package struct ObserverScope: Sendable {
         return scope
     }
 
+    /// The same objects in sections.
+    func inSections(_ sections: SectionScope) -> ObserverScope {
+        var scope = self
+        scope.sections = sections
+        if !InjectedBug.active(.sectionStale) { sections.add(to: &scope.reads) }
+        return scope
+    }
+
     /// The same, which has what it can in common with others: there may be very many.
     func sharing(_ parts: inout SharedParts) -> ObserverScope {
         var scope = self
@@ -118,8 +128,13 @@ package struct ObserverScope: Sendable {
         // Its version has what is needed.
         if case .collection = way { return KeyBuffer() }
         guard Int(classID) < snapshot.schema.classes.count else { return KeyBuffer() }
-        guard let gate else { return try QueryRun(query, .version(snapshot)).keys() }
-        return try gate.within { () throws(StoreError) in try QueryRun(query, .version(snapshot)).keys() }
+        return try asking { () throws(StoreError) in try QueryRun(query, .version(snapshot)).keys() }
+    }
+
+    /// Functions are called inside of it, if there are any.
+    func asking<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        guard let gate else { return try body() }
+        return try gate.within(body)
     }
 
     /// The same in the whole order of which the answer is a part.

@@ -12,6 +12,8 @@ struct OrderStep {
     private let sides: (before: Side, after: Side)
     private let sorted: [Int]
     private var order: OrderedKeys
+    /// Objects whose first values differ are in different sections: whoever changes that has moved.
+    private let isSectioned: Bool
 
     /// An object that leaves its place, or comes to one.
     private struct Traveller {
@@ -24,8 +26,10 @@ struct OrderStep {
     }
 
     /// - Parameter order: as it is in `from`.
-    init(_ query: Query, _ keys: [SortKey], _ order: OrderedKeys, from: Snapshot, to: Snapshot) throws(StoreError) {
-        self.order = order
+    init(
+        _ query: Query, _ keys: [SortKey], _ order: OrderedKeys, from: Snapshot, to: Snapshot, isSectioned: Bool = false
+    ) throws(StoreError) {
+        (self.order, self.isSectioned) = (order, isSectioned)
         sides = (try Side(query, keys, from), try Side(query, keys, to))
         sorted = try sides.after.cls.positions(keys.flatMap(\.properties))
     }
@@ -33,10 +37,12 @@ struct OrderStep {
     /// - Parameters:
     ///   - changes: of the answer, without an order.
     ///   - isTold: of which modifications; nil: of all.
-    /// Returns: what is to be told, and the order after it.
+    /// Returns: what is to be told, the order after it, and where those are there that came, or may have moved.
     consuming func told(
         _ changes: ClassChanges, _ isTold: [Bool]?
-    ) throws(StoreError) -> (changes: ClassChanges, indices: ChangeSet.Indices, order: OrderedKeys) {
+    ) throws(StoreError) -> (
+        changes: ClassChanges, indices: ChangeSet.Indices, order: OrderedKeys, touched: [Int]
+    ) {
         let words = changes.maskWords
         func hits(_ row: Int, _ mask: [UInt64]) -> Bool {
             (0..<words).contains { changes.masks[row * words + $0] & mask[$0] != 0 }
@@ -76,14 +82,14 @@ struct OrderStep {
             arrivals.append((coming[index].key, place))
         }
         order.insert(arrivals)
-        let (told, indices) = told(changes, leaving, coming, staying, isTold)
-        return (told, indices, order)
+        let (told, indices) = try told(changes, leaving, coming, staying, isTold)
+        return (told, indices, order, coming.map { $0.new.unsafelyUnwrapped.position })
     }
 
     private func told(
         _ all: ClassChanges, _ leaving: [Traveller], _ coming: [Traveller], _ staying: [(row: Int, position: Int)],
         _ isTold: [Bool]?
-    ) -> (ClassChanges, ChangeSet.Indices) {
+    ) throws(StoreError) -> (ClassChanges, ChangeSet.Indices) {
         var changes = ClassChanges(maskWords: all.maskWords), indices = ChangeSet.Indices()
         changes.isFromOtherProcess = all.isFromOtherProcess
         for one in leaving where one.row == nil {
@@ -95,7 +101,12 @@ struct OrderStep {
             indices.inserted.append(UInt64(one.new.unsafelyUnwrapped.position))
         }
         // Those that went by nobody who stays, and, among themselves, as many as possible.
-        let near = coming.filter { $0.old.map(\.gap) == $0.new.map(\.gap) }
+        var near = coming.filter { $0.old.map(\.gap) == $0.new.map(\.gap) }
+        if isSectioned {
+            var staying: [Traveller] = []
+            for one in near { if try !changesSection(one.key) { staying.append(one) } }
+            near = staying
+        }
         let inPlace = Set(
             ListDifference.longestAscending(near.map { $0.old.unsafelyUnwrapped.position }).map { near[$0].key })
         var modified: [(row: Int, before: Int, after: Int)] = []
@@ -127,6 +138,11 @@ struct OrderStep {
         return (changes, indices)
     }
 
+    private func changesSection(_ key: Int64) throws(StoreError) -> Bool {
+        let before = try OwnedValue(copying: try sides.before.value(0, of: key))
+        return try SortColumn.order(before.value, try sides.after.value(0, of: key)) != 0
+    }
+
     /// How many of some ascending numbers are less.
     private static func count(_ numbers: [Int], below bound: Int) -> Int {
         var low = 0, high = numbers.count
@@ -138,13 +154,14 @@ struct OrderStep {
     }
 
     /// The sort keys of objects in one version.
-    private final class Side {
+    final class Side {
         let cls: ClassSchema
         private let keys: [SortKey]
         private let positions: [[Int]]
         private let reader: ClusterReader
         private var finder: RowFinder
         private var other: RowFinder
+        private let letter = ByteBuffer(capacity: 8)
 
         init(_ query: Query, _ keys: [SortKey], _ snapshot: Snapshot) throws(StoreError) {
             self.keys = keys
@@ -157,10 +174,14 @@ struct OrderStep {
         }
 
         private func value(_ level: Int, _ row: RowPosition) throws(StoreError) -> Value {
-            try keys[level].value.value(nil) { (number) throws(StoreError) in
+            let value = try keys[level].value.value(nil) { (number) throws(StoreError) in
                 try reader.plainValue(row, positions[level][number])
             }
+            return keys[level].isFirstLetter && !value.isNull ? try FirstLetter.text(value, letter) : value
         }
+
+        /// Valid until the next one.
+        func value(_ level: Int, of key: Int64) throws(StoreError) -> Value { try value(level, try finder.row(key)) }
 
         private func values(_ key: Int64) throws(StoreError) -> [OwnedValue] {
             let row = try finder.row(key)
@@ -214,10 +235,15 @@ struct OrderStep {
             elements = numbers.map { elements[$0] }
         }
 
+        /// Whether one object stands before another one, by the values behind the first `level` ones.
+        func isLess(_ a: Int64, _ b: Int64, from level: Int) throws(StoreError) -> Bool {
+            try isLess(a, try values(a), b, try values(b), from: level)
+        }
+
         private func isLess(
-            _ a: Int64, _ left: [OwnedValue], _ b: Int64, _ right: [OwnedValue]
+            _ a: Int64, _ left: [OwnedValue], _ b: Int64, _ right: [OwnedValue], from first: Int = 0
         ) throws(StoreError) -> Bool {
-            for level in keys.indices {
+            for level in first..<keys.count {
                 let order = try SortColumn.compare(left[level].value, right[level].value, keys[level].modifiers)
                 if order != 0 { return keys[level].isDescending ? order > 0 : order < 0 }
             }

@@ -44,6 +44,16 @@ package struct OrderedKeys {
         return list
     }
 
+    /// At a position that there is.
+    func key(at position: Int) -> Int64 {
+        var low = 0, high = starts.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if starts[middle] <= position { low = middle } else { high = middle }
+        }
+        return chunks[low][position - starts[low]]
+    }
+
     private mutating func sum() {
         starts.removeAll(keepingCapacity: true)
         count = 0

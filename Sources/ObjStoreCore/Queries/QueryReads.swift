@@ -23,16 +23,20 @@ struct QueryReads: Sendable, Hashable {
         add(query.predicate)
         for step in query.steps {
             switch step {
-            case .sort(let keys), .distinct(let keys):
-                for key in keys {
-                    add(key.properties)
-                    if let path = key.path { add(path.properties, leadsAnywhere: path.leadsAnywhere) }
-                }
+            case .sort(let keys), .distinct(let keys): for key in keys { add(key) }
             case .filter(let predicate): add(predicate)
             case .limit, .offset: break
             }
         }
     }
+
+    mutating func add(_ key: SortKey) {
+        add(key.properties)
+        if let path = key.path { add(path.properties, leadsAnywhere: path.leadsAnywhere) }
+    }
+
+    /// What a function reads is not known.
+    mutating func addAnything() { leadsAnywhere = true }
 
     private mutating func add(_ predicate: Predicate) {
         for node in predicate.nodes {

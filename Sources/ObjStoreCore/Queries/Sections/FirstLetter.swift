@@ -17,6 +17,13 @@ enum FirstLetter {
     /// A number whose order is that of the letters; never 0, which is that of null.
     static func number(_ text: Value) -> UInt64 { of(text).map { UInt64($0.value) + 2 } ?? 1 }
 
+    /// As a text that is all of a buffer.
+    static func text(_ text: Value, _ bytes: ByteBuffer) throws(StoreError) -> Value {
+        bytes.removeAll()
+        let count = try append(text, to: bytes)
+        return .string(UnsafeRawPointer(bytes.base), count)
+    }
+
     /// As a text in a buffer, whose beginning is counted from that of the buffer.
     static func append(_ text: Value, to bytes: ByteBuffer) throws(StoreError) -> Int {
         guard let letter = of(text) else { return 0 }

@@ -19,9 +19,9 @@ final class SectionList: @unchecked Sendable {
     let starts: [Int]
     /// Bytes lie in `bytes`.
     let keys: [Value]
-    private let bytes: ByteBuffer
+    private let bytes: AnyObject
     /// The sections in the order of their keys.
-    private let byKey: [Int]
+    let byKey: [Int]
     private let lock = Lock()
     /// By position: the place, or -1. Made when somebody asks.
     private var places: UnsafeMutablePointer<Int>?
@@ -30,6 +30,24 @@ final class SectionList: @unchecked Sendable {
     init() throws(StoreError) {
         (list, objectCount, starts, keys, bytes, byKey) = (KeyBuffer(capacity: 1), 0, [0], [], ByteBuffer(), [])
         positions = try Memory.allocate(Int.self, 1)
+    }
+
+    /// Of known objects, in their order. Keys are copied.
+    init(of sections: [(key: Value, objects: [Int64])]) throws(StoreError) {
+        let list = KeyBuffer(), bytes = KeptTexts()
+        var starts = [0], keys: [Value] = [], byKey: [Int] = []
+        for (section, (key, objects)) in sections.enumerated() {
+            for object in objects { try list.append(object) }
+            starts.append(list.count)
+            keys.append(try bytes.keep(key))
+            var place = byKey.count
+            while place > 0, try SortColumn.order(keys[byKey[place - 1]], key) > 0 { place -= 1 }
+            byKey.insert(section, at: place)
+        }
+        positions = try Memory.allocate(Int.self, max(1, list.count))
+        for place in 0..<list.count { positions[place] = place }
+        (self.list, objectCount, self.starts, self.keys) = (list, list.count, starts, keys)
+        (self.byKey, self.bytes) = (byKey, bytes)
     }
 
     init(_ list: KeyBuffer, _ groups: SectionGroups, _ order: Order) throws(StoreError) {

@@ -95,6 +95,8 @@ from .native import ffi
 from .observing.changes import Changes
 from .observing.commits import Commits
 from .observing.element_changes import ElementChanges
+from .observing.section_changes import SectionChanges
+from .observing.section_tokens import SectionStream
 from .observing.streams import ChangeStream, ElementStream
 from .observing.tokens import Token
 from .opening.default_store import default_store, set_default
@@ -209,6 +211,8 @@ __all__ = [
     "Savepoint",
     "SchemaError",
     "Section",
+    "SectionChanges",
+    "SectionStream",
     "Sections",
     "Set",
     "SortKey",

@@ -75,7 +75,7 @@ class AnyChanges:
             self._copy(MOVES_AFTER)
         else:
             self._take(None, 0)
-            self._positions += [None if self._positions[0] is None else _words(None, 0, "Q")] * 2
+            self._positions += [None if self._positions[0] is None else words(None, 0, "Q")] * 2
 
     def _copy(self, which: int) -> None:
         objects_at, positions_at, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
@@ -83,7 +83,7 @@ class AnyChanges:
         check(_list(handle, which, ctypes.byref(objects_at), ctypes.byref(positions_at), ctypes.byref(count)))
         if which not in _SAME_OBJECTS:
             self._take(objects_at.value, count.value)
-        self._positions.append(None if positions_at.value is None else _words(positions_at.value, count.value, "Q"))
+        self._positions.append(None if positions_at.value is None else words(positions_at.value, count.value, "Q"))
 
     def _take(self, objects: int | None, count: int) -> None:
         """Of one of the lists: its objects, if it has any."""
@@ -106,26 +106,6 @@ class AnyChanges:
     @property
     def move_count(self) -> int:
         return self._counts[3]
-
-    @property
-    def deletions(self) -> list[int]:
-        return self._with_moves(DELETIONS, MOVES)
-
-    @property
-    def insertions(self) -> list[int]:
-        return self._with_moves(INSERTIONS, MOVES_AFTER)
-
-    @property
-    def moves(self) -> list[tuple[int, int]]:
-        return list(zip(self._listed(MOVES), self._listed(MOVES_AFTER)))
-
-    @property
-    def modifications(self) -> list[int]:
-        return self._listed(MODIFICATIONS)
-
-    @property
-    def modifications_after(self) -> list[int]:
-        return self._listed(MODIFICATIONS_AFTER)
 
     @property
     def before(self) -> "Frozen":
@@ -162,26 +142,39 @@ class AnyChanges:
             raise InvalidArgument("positions are known where results are observed: store.objects(…).observe(…)")
         return positions.tolist()
 
+
+class ListedChanges(AnyChanges):
+    """Where something changed in a list. Base of change sets of anything but sections."""
+
+    __slots__ = ()
+
+    @property
+    def deletions(self) -> list[int]:
+        return self._with_moves(DELETIONS, MOVES)
+
+    @property
+    def insertions(self) -> list[int]:
+        return self._with_moves(INSERTIONS, MOVES_AFTER)
+
+    @property
+    def moves(self) -> list[tuple[int, int]]:
+        return list(zip(self._listed(MOVES), self._listed(MOVES_AFTER)))
+
+    @property
+    def modifications(self) -> list[int]:
+        return self._listed(MODIFICATIONS)
+
+    @property
+    def modifications_after(self) -> list[int]:
+        return self._listed(MODIFICATIONS_AFTER)
+
     def _with_moves(self, which: int, moves: int) -> list[int]:
         listed = self._listed(which)
         return sorted(listed + self._listed(moves)) if self.move_count else listed
 
 
-class Changes(AnyChanges, Generic[M]):
-    """What commits changed since the observer's last call. Each change is reported once, in order.
-
-        deletions                 positions in the list as it was before, of what went and of what moved
-        insertions                positions in the list as it is after, of what came and of what moved
-        moves                     (before, after) of what stands elsewhere among the others; only in an order of its own
-        modifications             positions before, of objects that were there before and are after
-        modifications_after       positions of the same objects after
-        deleted, inserted, modified, moved   the objects; none of them twice
-
-    A list follows: take out the deletions from the last to the first, put in the insertions from the first to the last.
-    Positions are there for observed results only; the numbers are copies, which last. The objects are of the versions
-    `before` (deleted ones) and `after`, and can be read until the handler returns; in `async for`, until the next
-    change is taken.
-    """
+class ObjectChanges(AnyChanges, Generic[M]):
+    """Which objects were changed. Base of change sets of objects."""
 
     __slots__ = ("_binding", "_objects", "_masks", "_places")
 
@@ -198,12 +191,12 @@ class Changes(AnyChanges, Generic[M]):
             raise NotSupported(
                 "a change set of a collection of values, or a dict, has no objects: person.tags.observe()"
             )
-        words = _words(objects, 2 * count, "q")
-        if count and words[0] & (1 << 64) - 1 != self._binding.head:
+        listed = words(objects, 2 * count, "q")
+        if count and listed[0] & (1 << 64) - 1 != self._binding.head:
             raise WrongStore(
                 f"a change set of another store or class than {self._binding.model.__name__} of {self._store!r}"
             )
-        self._objects.append(words[1::2])
+        self._objects.append(listed[1::2])
 
     # What happened
 
@@ -266,10 +259,29 @@ class Changes(AnyChanges, Generic[M]):
         if self._masks is None:
             at, count = ctypes.c_void_p(), ctypes.c_size_t()
             check(_masks(self._sides.handle, ctypes.byref(at), ctypes.byref(count)))
-            self._masks = _words(at.value, count.value, "Q")
+            self._masks = words(at.value, count.value, "Q")
             view = self.after._view.handle
             self._places = tuple(self._binding.place(view, prop) for prop in self._binding.properties)
         return self._masks
+
+
+class Changes(ObjectChanges[M], ListedChanges):
+    """What commits changed since the observer's last call. Each change is reported once, in order.
+
+        deletions                 positions in the list as it was before, of what went and of what moved
+        insertions                positions in the list as it is after, of what came and of what moved
+        moves                     (before, after) of what stands elsewhere among the others; only in an order of its own
+        modifications             positions before, of objects that were there before and are after
+        modifications_after       positions of the same objects after
+        deleted, inserted, modified, moved   the objects; none of them twice
+
+    A list follows: take out the deletions from the last to the first, put in the insertions from the first to the last.
+    Positions are there for observed results only; the numbers are copies, which last. The objects are of the versions
+    `before` (deleted ones) and `after`, and can be read until the handler returns; in `async for`, until the next
+    change is taken.
+    """
+
+    __slots__ = ()
 
 
 def class_of(handle: int) -> int:
@@ -280,7 +292,7 @@ def class_of(handle: int) -> int:
     return found
 
 
-def _words(address: int | None, count: int, kind: str) -> memoryview:
+def words(address: int | None, count: int, kind: str) -> memoryview:
     """A copy of 64-bit words."""
     content = ctypes.string_at(address, 8 * count) if address and count else b""
     return memoryview(content).cast(kind)  # type: ignore[call-overload, no-any-return]

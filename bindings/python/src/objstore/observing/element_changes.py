@@ -8,7 +8,7 @@ from ..messages import a
 from ..native import ffi
 from ..native.failures import check
 from ..values.c_values import Values
-from .changes import DELETIONS, INSERTIONS, MODIFICATIONS, AnyChanges
+from .changes import DELETIONS, INSERTIONS, MODIFICATIONS, ListedChanges
 
 if TYPE_CHECKING:
     from ..stores.open_store import OpenStore
@@ -19,7 +19,7 @@ _keys = ffi.bind("objstore_changes_keys")
 _BYTES = ctypes.sizeof(ffi.Value)
 
 
-class ElementChanges(AnyChanges):
+class ElementChanges(ListedChanges):
     """What commits changed in a list, set or dict since the observer's last call. Each change is reported once, in
     order.
 

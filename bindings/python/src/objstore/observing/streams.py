@@ -42,7 +42,7 @@ class _Arrivals(Generic[C]):
             waiter.get_loop().call_soon_threadsafe(_wake, waiter)
 
 
-class _Arriving:
+class Arriving:
     """What tokens of streams do with what they are told."""
 
     __slots__ = ()
@@ -59,11 +59,11 @@ class _Arriving:
         self._handler(changes)
 
 
-class _StreamToken(_Arriving, ChangeToken[M]):
+class _StreamToken(Arriving, ChangeToken[M]):
     __slots__ = ("arrivals",)
 
 
-class _ElementStreamToken(_Arriving, ElementToken):
+class _ElementStreamToken(Arriving, ElementToken):
     __slots__ = ("arrivals",)
 
 
@@ -99,9 +99,9 @@ class AnyStream(Generic[C], ClosingBlock):
         self._descriptor: _Descriptor | None = None
         self._ending, self._is_inside = None, False
         self._shown: C | None = None
-        self._token: _StreamToken[Any] | _ElementStreamToken
+        self._token: Any  # one that is Arriving
 
-    def _begin(self, token: "_StreamToken[Any] | _ElementStreamToken") -> None:
+    def _begin(self, token: Any) -> None:
         token.arrivals = self._arrivals
         self._token = token
 

@@ -7,7 +7,7 @@ import ctypes
 import enum
 import operator
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from ..arguments import switch
@@ -21,6 +21,7 @@ from ..native.callbacks import MUST_FINISH, Calls, plain
 from ..native.failures import check, failure
 from ..native.handles import cell_of
 from ..objects import state
+from ..observing.section_tokens import Keyed, SectionStream, SectionToken, keyed_entry
 from ..reading import packed_rows, queries
 from ..reading.views import Block, answered
 from ..values import constants
@@ -29,8 +30,12 @@ from ..values.constants import ANYTHING
 from .loops_in_writes import chunks
 
 if TYPE_CHECKING:
+    from ..observing.section_changes import SectionChanges
+    from ..observing.tokens import Token
     from ..reading.evaluations import Evaluation
     from ..reading.views import Epoch, View
+    from ..stores.frozen import Frozen
+    from ..stores.lookup import Source
     from .results import Results
 
 _new = ffi.bind("objstore_sections_new")
@@ -98,33 +103,48 @@ class Sections(Generic[K, M]):
         if kept is not None and kept.evaluation is evaluation and kept.epoch is view.epoch:
             return view, kept
         made = _Made(evaluation, view.epoch)
-        key, flags = self._key, self._flags
-        if isinstance(key, tuple):
-            text, arguments = key
-            calls, handle, out = queries.calls_in_text(text), evaluation.handle, ctypes.byref(made.cell)
-            queries.parse(text, arguments, lambda *given: answered(calls, _parse, handle, *given, flags, out))
-        elif isinstance(key, Operand):
-            binding = results._about(key)  # type: ignore[arg-type]
-            nodes = binding.nodes_of(key)  # type: ignore[arg-type]
-            given, _texts = queries.with_addresses(nodes, key._texts)
-            number, out = queries.number_of(nodes), ctypes.byref(made.cell)
-            if status := answered(queries.calls_in(nodes), _new, evaluation.handle, given, number, flags, out):
-                raise queries.failed(status)
-        else:
-            self._ask(key, made, evaluation.handle)
+        self._make(made)
         count = ctypes.c_uint64()
         check(_count(made.cell, ctypes.byref(count)))
         made.count = count.value
         self._kept = made
         return view, made
 
+    def _make(self, made: _Made, keyed: Keyed | None = None) -> None:
+        """`keyed`: where a function says the keys, and observers go on asking it."""
+        key, flags, evaluation = self._key, self._flags, made.evaluation
+        if isinstance(key, tuple):
+            text, arguments = key
+            calls, handle, out = queries.calls_in_text(text), evaluation.handle, ctypes.byref(made.cell)
+            queries.parse(text, arguments, lambda *given: answered(calls, _parse, handle, *given, flags, out))
+        elif isinstance(key, Operand):
+            binding = self._results._about(key)  # type: ignore[arg-type]
+            nodes = binding.nodes_of(key)  # type: ignore[arg-type]
+            given, _texts = queries.with_addresses(nodes, key._texts)
+            number, out = queries.number_of(nodes), ctypes.byref(made.cell)
+            if status := answered(queries.calls_in(nodes), _new, evaluation.handle, given, number, flags, out):
+                raise queries.failed(status)
+        elif keyed is not None:
+            asked = Calls()
+            asked.run(_by, evaluation.handle, flags, keyed_entry, keyed.number, MUST_FINISH, ctypes.byref(made.cell))
+            asked.check()
+        else:
+            self._ask(key, made, evaluation.handle)
+
     def _ask(self, function: Callable[[M], Any], made: _Made, handle: int) -> None:
         """By what a function answers."""
-        results, members = self._results, made.members
+        results, answer = self._results, self._answering(function, made.members)
+        calls = Calls()
+        called = calls.callback(ffi.SectionKey, lambda _, obj, out, __: answer(results._one(obj.key), out))
+        calls.run(_by, handle, self._flags, called, None, MUST_FINISH, ctypes.byref(made.cell))
+        calls.check()
+
+    def _answering(self, function: Callable[[M], Any], members: dict[Any, enum.Enum]) -> Callable[[M, int], None]:
+        """What writes the answer about an object to an address."""
         kept: list[Any] = []  # the text of the last answer
 
-        def answer(_: object, obj: ffi.Object, out: int, __: object) -> None:
-            value = function(results._one(obj.key))
+        def answer(obj: M, out: int) -> None:
+            value = function(obj)
             if isinstance(value, enum.Enum):
                 members[value.value] = value
                 value = value.value
@@ -132,10 +152,7 @@ class Sections(Generic[K, M]):
             kept[:] = [text]
             ctypes.memmove(out, content, len(content))
 
-        calls = Calls()
-        called = calls.callback(ffi.SectionKey, answer)
-        calls.run(_by, handle, self._flags, called, None, MUST_FINISH, ctypes.byref(made.cell))
-        calls.check()
+        return answer
 
     # Sections
 
@@ -205,36 +222,88 @@ class Sections(Generic[K, M]):
         return (section.value, index.value) if found.value else None
 
     def _find(self, made: _Made, key: Any) -> int | None:
-        if isinstance(key, enum.Enum):
-            key = key.value
-        content, _kept = constants.with_texts(*constants.packed(ANYTHING, key), constants.SIZE // 8, 0)
+        value, _kept = _value(key)
         section, found = ctypes.c_uint64(), ctypes.c_bool()
-        value = ffi.Value.from_buffer_copy(content)
         check(_find_key(made.cell, value, ctypes.byref(section), ctypes.byref(found)))
         return section.value if found.value else None
 
     def _section(self, made: _Made, index: int) -> "Section[K, M]":
         key, count = self._read(made, index)
-        return Section(self._results, made, index, key, count)
+        return Section(self, made, index, key, count)
 
     def _read(self, made: _Made, index: int) -> tuple[Any, int]:
         """The key of a section, and how many objects it has."""
-        section, s = ffi.Section(), take()
+        section = ffi.Section()
         if status := _at(made.cell, index, None, ctypes.byref(section)):
             raise failure(status)
-        s.values.memory[:] = bytes(section.key)
+        return self._key_of(bytes(section.key), self._results._source, made.members), section.count
+
+    def _key_of(self, value: bytes, source: "Source", members: dict[Any, enum.Enum]) -> Any:
+        """An objstore_value as Python has it."""
+        s = take()
+        s.values.memory[:] = value
         described = self._key._described if isinstance(self._key, Operand) and not self._flags & FIRST_LETTER else None
         if described is None or described.enum is None:
             described = ANYTHING
-        source = self._results._source
         key = s.values.get(described, lambda class_id, key: mixed.linked(source, ANYTHING, class_id, key))
         give_back(s)
-        if made.members:
-            key = made.members.get(key, key)
-        return key, section.count
+        return members.get(key, key) if members else key
+
+    # Observing
+
+    def observe(
+        self,
+        handler: "Callable[[SectionChanges[K, M]], object]",
+        keys: "Iterable[object] | None" = None,
+        *,
+        initial: bool = True,
+        since: bytes | None = None,
+    ) -> "Token":
+        """Calls handler(change) for what every commit changes in these sections from now on: which sections and objects
+        came, went and moved. A change of what says the key of a section is one in any case; otherwise `keys`,
+        `initial` and `since` are as those of Results.observe.
+
+        A function that says the keys is called for all objects after each commit, inside of store.deliver() and
+        store.wait(), with objects of that version."""
+        token: SectionToken[M] = SectionToken(self._results._source._observed(), self._results._binding, handler, keys)
+        self._begin(token, None, initial, since)
+        return token
+
+    def changes(
+        self, keys: "Iterable[object] | None" = None, *, initial: bool = True, since: bytes | None = None
+    ) -> "SectionStream[K, M]":
+        """The same for asyncio: `async for change in sections.changes(): …`"""
+        store, binding = self._results._source._observed(), self._results._binding
+        return SectionStream(store, binding, keys, lambda token: self._begin(token, None, initial, since))
+
+    def _begin(self, token: SectionToken[M], one: ffi.Value | None, initial: bool, since: bytes | None) -> None:
+        results, members, keyed = self._results, dict[Any, enum.Enum](), None
+        binding = results._binding
+        if not isinstance(self._key, tuple | Operand):
+
+            def made(side: "Frozen", key: int) -> M:
+                found: list[M] = state.make_many(binding.model, side._unread(binding), [key], [0])
+                return found[0]
+
+            keyed = Keyed(token._store, made, self._answering(self._key, members))
+
+        def make(view: "View") -> tuple[Any, Any]:
+            made = _Made(results._find(view), view.epoch)
+            self._make(made, keyed)
+            return made, lambda value, side: self._key_of(value, side, members)
+
+        token.observe_sections(make, keyed, one, initial, since)
 
     def __repr__(self) -> str:
         return f"<Sections of {self._results!r}>"
+
+
+def _value(key: Any) -> tuple[ffi.Value, Any]:
+    """A key as an objstore_value, and what that points to."""
+    if isinstance(key, enum.Enum):
+        key = key.value
+    content, kept = constants.with_texts(*constants.packed(ANYTHING, key), constants.SIZE // 8, 0)
+    return ffi.Value.from_buffer_copy(content), kept
 
 
 class Section(Generic[K, M]):
@@ -242,12 +311,13 @@ class Section(Generic[K, M]):
 
     It stays as it is: objects may have been deleted since. A loop passes those."""
 
-    __slots__ = ("_results", "_made", "_index", "_object_keys", "_positions", "key")
+    __slots__ = ("_sections", "_results", "_made", "_index", "_object_keys", "_positions", "key")
 
     key: K
 
-    def __init__(self, results: "Results[M]", made: _Made, index: int, key: K, count: int) -> None:
-        self._results, self._made, self._index, self.key = results, made, index, key
+    def __init__(self, sections: Sections[K, M], made: _Made, index: int, key: K, count: int) -> None:
+        self._sections, self._results = sections, sections._results
+        self._made, self._index, self.key = made, index, key
         objects, positions, got = (ffi.Object * count)(), (ctypes.c_uint64 * count)(), ctypes.c_size_t()
         check(_objects(made.cell, index, 0, objects, positions, count, ctypes.byref(got)))
         self._object_keys = array("q", memoryview(objects).cast("B").cast("q")[1::2].tolist() if count else ())
@@ -296,6 +366,23 @@ class Section(Generic[K, M]):
             model = self._results._binding.model.__name__
             raise IndexOutOfRange(f"index {number} of {count} objects of a section", class_name=model)
         return self._results._one(self._object_keys[number])
+
+    def observe(
+        self,
+        handler: "Callable[[SectionChanges[K, M]], object]",
+        keys: "Iterable[object] | None" = None,
+        *,
+        initial: bool = True,
+        since: bytes | None = None,
+    ) -> "Token":
+        """Calls handler(change) for what every commit changes in the section with this key from now on: what moves into
+        it is an insertion, what moves out of it a deletion. Where it stands among the others is not reported. Otherwise
+        as Sections.observe."""
+        results = self._results
+        token: SectionToken[M] = SectionToken(results._source._observed(), results._binding, handler, keys)
+        one, _kept = _value(self.key)
+        self._sections._begin(token, one, initial, since)
+        return token
 
     def __contains__(self, obj: object) -> bool:
         identity = state.identity(obj) if isinstance(obj, Model) else None
