@@ -5,7 +5,7 @@
 
 /* The two process-wide words that the inline functions below test. */
 void (*cs_yield_hook)(void) = 0;
-uint64_t cs_injected_bugs[2] = {0, 0};
+uint64_t cs_injected_bugs[4] = {0, 0};
 
 void cs_return_memory(void) {
 #ifdef __GLIBC__

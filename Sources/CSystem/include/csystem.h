@@ -37,7 +37,7 @@
 /* The simulated machine's scheduler: called before each access to a shared word. NULL in production. */
 extern void (*cs_yield_hook)(void);
 /* Bit set of injected bugs (Platform/InjectedBug.swift). All zero in production. */
-extern uint64_t cs_injected_bugs[2];
+extern uint64_t cs_injected_bugs[4];
 
 static inline void cs_yield(void) {
     if (__builtin_expect(cs_yield_hook != 0, 0)) cs_yield_hook();
