@@ -3701,12 +3701,11 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
 /** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
  * deletion, one that stands elsewhere in an order a move (objstore_change). Otherwise as objstore_observe.
  *
- * Where its own values say where an object is in a SORT, or there is none, the cost follows what changed: O(log n) for
- * each object that was changed, or leads to one that was by the links, collections, inverses and subqueries of the
- * condition, and for these what asking the condition of one object costs. Everything else (DISTINCT, an order by what
- * lies behind links, a query of a collection, a range of an index, objects that mixed values link to) is asked anew
- * after a change of something that it reads, for the price of asking, and compared with what was found before: O(k) for
- * k objects. Memory: 8 bytes for each object found; with
+ * The cost follows what changed: O(log n) for each object that was changed, or leads to one that was by the links,
+ * collections, inverses and subqueries of the condition or of the SORT, and for these what asking the condition of one
+ * object costs. Everything else (DISTINCT, a query of a collection, a range of an index, objects that mixed values link
+ * to) is asked anew after a change of something that it reads, for the price of asking, and compared with what was
+ * found before: O(k) for k objects. Memory: 8 bytes for each object found; with
  * LIMIT or OFFSET for each that would be found without.
  * A query that calls functions is asked anew, too. */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,

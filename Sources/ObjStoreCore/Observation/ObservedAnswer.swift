@@ -160,7 +160,7 @@ struct ObservedAnswer {
         guard let keys = sections.order(of: scope.way),
             let few = try few(of: followed?.count ?? self.sections?.objectCount ?? 0, scope, before, reader)
         else { return nil }
-        guard let (changed, isTold) = few else { return .some(nil) }
+        guard let (changed, isTold, resorted) = few else { return .some(nil) }
         var following: FollowedSections
         if let followed {
             following = followed
@@ -169,7 +169,8 @@ struct ObservedAnswer {
         }
         // One owner: changed in place. Where that fails it is found again.
         (followed, self.sections, list, order) = (nil, nil, nil, nil)
-        let told = try following.advance(scope, sections, keys, from: before, to: reader.to, changed, isTold)
+        let told = try following.advance(
+            scope, sections, keys, from: before, to: reader.to, (changed, isTold, resorted))
         followed = following
         return .some(told.changes.isEmpty ? nil : Step(told, [(reader, false)]))
     }
@@ -193,7 +194,7 @@ struct ObservedAnswer {
         guard case .order(let keys, let part) = scope.way,
             let few = try few(of: order?.count ?? list?.count ?? 0, scope, before, reader)
         else { return nil }
-        guard let (changed, isTold) = few else { return .some(nil) }
+        guard let (changed, isTold, resorted) = few else { return .some(nil) }
         let isWhole = part == 0..<Int.max
         if order == nil && !isWhole {
             asked += 1
@@ -210,7 +211,7 @@ struct ObservedAnswer {
         // One owner: changed in place. Where that fails it is found again.
         (order, list) = (nil, nil)
         let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
-        var (told, indices, after, _) = try (consume step).told(changed, isTold)
+        var (told, indices, after, _) = try (consume step).told(changed, isTold, resorted)
         var listAfter: KeyBuffer?
         if let listBefore {
             var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
@@ -232,11 +233,15 @@ struct ObservedAnswer {
         return result
     }
 
+    /// Of which modifications it is told (nil: of all), and which objects have to be sorted anew by what lies behind
+    /// paths.
+    typealias FewChanges = (changed: ClassChanges, isTold: [Bool]?, resorted: Set<Int64>)
+
     /// What was changed of an answer of so many objects, and of which modifications it is told (nil: of all); nil: too
     /// much to look at each, and inside of that: nothing.
     private func few(
         of count: Int, _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
-    ) throws(StoreError) -> (changed: ClassChanges, isTold: [Bool]?)?? {
+    ) throws(StoreError) -> FewChanges?? {
         guard try before.schemaRef() == reader.to.schemaRef() else { return nil }
         if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil,
             !scope.paths.leadsAway(from: Int(scope.classID), of: reader.to.schema)
@@ -245,9 +250,10 @@ struct ObservedAnswer {
         }
         let own = reader.classes[scope.classID].map { $0.deleted.count + $0.inserted.count + $0.modified.count }
         if own ?? 0 > max(64, count / 32) { return nil }
-        guard let (changed, isTold) = try scope.changes(reader), !changed.isEmpty else { return .some(nil) }
-        if changed.deleted.count + changed.inserted.count > max(64, count / 32) { return nil }
-        return (changed, isTold)
+        guard let found = try scope.changesOfOrder(reader), !found.changes.isEmpty else { return .some(nil) }
+        let moving = found.changes.deleted.count + found.changes.inserted.count + found.resorted.count
+        if moving > max(64, count / 32) { return nil }
+        return (found.changes, found.told, found.resorted)
     }
 
     /// Positions before, then the list as it is after, then positions there.

@@ -19,7 +19,7 @@ package struct ObserverScope: Sendable {
     enum Way: Sendable {
         /// In the order of creation.
         case ranks
-        /// By its own values; of these the objects at some positions.
+        /// By its own values, and those behind paths that can be followed; of these the objects at some positions.
         case order([SortKey], Range<Int>)
         /// In any other way: the answer is found anew.
         case list
@@ -176,6 +176,28 @@ package struct ObserverScope: Sendable {
         return (changes, told)
     }
 
+    /// The same with those that have to be sorted anew by what lies behind paths, written or not, and which these are.
+    func changesOfOrder(
+        _ reader: ChangeReader
+    ) throws(StoreError) -> (changes: ClassChanges, told: [Bool]?, resorted: Set<Int64>)? {
+        let found = try changes(reader)
+        var keys: [SortKey] = []
+        if case .order(let own, _) = way { keys = own }
+        if let key = sections?.sortKey { keys.append(key) }
+        if !keys.contains(where: { $0.path != nil }) { return found.map { ($0.changes, $0.told, []) } }
+        let resorted =
+            InjectedBug.active(.linkUntouched)
+            ? [] : try TouchedObjects(reader).keys(sortedBy: keys, Int(classID))
+        if resorted.isEmpty { return found.map { ($0.changes, $0.told, []) } }
+        let none = [UInt64](
+            repeating: 0, count: ClassChanges.maskWords(reader.to.schema.classes[Int(classID)]))
+        let known = found?.changes ?? ClassChanges(maskWords: none.count)
+        let all = try adding(Dictionary(uniqueKeysWithValues: resorted.map { ($0, none) }), to: known, reader)
+        var isTold: [Int64: Bool] = [:]
+        for (row, key) in known.modified.enumerated() { isTold[key] = found?.told?[row] ?? true }
+        return (all, all.modified.map { isTold[$0] ?? false }, resorted)
+    }
+
     /// What is modified by what its links lead to, and which properties these are.
     func linked(_ reader: ChangeReader) throws(StoreError) -> [Int64: [UInt64]] {
         let masks = try LinkedChanges(reader, Int(classID), paths).masks
@@ -192,6 +214,8 @@ package struct ObserverScope: Sendable {
         // Of another class.
         result.isFromOtherProcess = changes.isFromOtherProcess || isFromOtherProcess(reader)
         let test = isWholeClass ? nil : try RowTest(query, .version(reader.to))
+        // Also those that were not in the answer, and that something led to before.
+        let gone = reader.classes[classID]?.deleted ?? []
         var row = 0
         func takeOwn(before key: Int64?) throws(StoreError) {
             while row < changes.modified.count, key.map({ changes.modified[row] < $0 }) ?? true {
@@ -208,7 +232,9 @@ package struct ObserverScope: Sendable {
                 row += 1
                 continue
             }
-            if changes.deleted.hasAscending(key) || changes.inserted.hasAscending(key) { continue }
+            if gone.hasAscending(key) || changes.deleted.hasAscending(key) || changes.inserted.hasAscending(key) {
+                continue
+            }
             if try test?.holds(key) == false { continue }
             try result.appendModified(key, mask[...])
         }
@@ -313,7 +339,7 @@ package struct ObserverScope: Sendable {
         guard TouchedObjects.suffice(for: query), !query.callsFunctions else { return .list }
         guard let first = query.steps.first else { return .ranks }
         guard case .sort(let keys) = first,
-            keys.allSatisfy({ $0.path == nil && $0.calls.isEmpty && !$0.isFirstLetter })
+            keys.allSatisfy({ $0.path.map(QueryPaths.canFollow) ?? true && $0.calls.isEmpty && !$0.isFirstLetter })
         else { return .list }
         var start = 0, end = Int.max
         for step in query.steps.dropFirst() {

@@ -37,15 +37,17 @@ struct OrderStep {
     /// - Parameters:
     ///   - changes: of the answer, without an order.
     ///   - isTold: of which modifications; nil: of all.
+    ///   - resorted: those of which a value may be another that lies behind a path.
     /// Returns: what is to be told, the order after it, and where those are there that came, or may have moved.
     consuming func told(
-        _ changes: ClassChanges, _ isTold: [Bool]?
+        _ changes: ClassChanges, _ isTold: [Bool]?, _ resorted: Set<Int64>
     ) throws(StoreError) -> (
         changes: ClassChanges, indices: ChangeSet.Indices, order: OrderedKeys, touched: [Int]
     ) {
         let words = changes.maskWords
         func hits(_ row: Int, _ mask: [UInt64]) -> Bool {
             (0..<words).contains { changes.masks[row * words + $0] & mask[$0] != 0 }
+                || !resorted.isEmpty && resorted.contains(changes.modified[row])
         }
         var sortMask = [UInt64](repeating: 0, count: words)
         for place in sorted { sortMask[place >> 6] |= 1 << UInt64(place & 63) }
@@ -162,20 +164,34 @@ struct OrderStep {
         private var finder: RowFinder
         private var other: RowFinder
         private let letter = ByteBuffer(capacity: 8)
+        /// Of values behind paths.
+        private let runs: [PathRun?]
 
         init(_ query: Query, _ keys: [SortKey], _ snapshot: Snapshot) throws(StoreError) {
             self.keys = keys
             let cls = try snapshot.schema.cls(query.classID)
             self.cls = cls
             positions = try keys.map { (key) throws(StoreError) in try cls.positions(key.properties) }
+            let trees = TreeAccess.version(snapshot)
+            runs = try keys.map { (key) throws(StoreError) in
+                try key.path.map { (path) throws(StoreError) in
+                    try PathRun(trees, path.properties, levels: path.levels)
+                }
+            }
             reader = try snapshot.trees.objects(cls)
             finder = RowFinder(reader)
             other = RowFinder(reader)
         }
 
         private func value(_ level: Int, _ row: RowPosition) throws(StoreError) -> Value {
-            let value = try keys[level].value.value(nil) { (number) throws(StoreError) in
-                try reader.plainValue(row, positions[level][number])
+            let value: Value
+            if let run = runs[level], let path = keys[level].path {
+                run.begin(row, cls)
+                value = try run.value(path.source)
+            } else {
+                value = try keys[level].value.value(nil) { (number) throws(StoreError) in
+                    try reader.plainValue(row, positions[level][number])
+                }
             }
             return keys[level].isFirstLetter && !value.isNull ? try FirstLetter.text(value, letter) : value
         }

@@ -21,13 +21,16 @@ struct QueryPaths {
 
     /// Whether that can be followed: it leads to objects of known classes, and calls no functions.
     static func canFollow(_ test: PathTest) -> Bool { !test.leadsAnywhere && test.calls.isEmpty }
+    static func canFollow(_ value: PathValue) -> Bool { !value.leadsAnywhere && value.calls.isEmpty }
 
-    init(_ test: PathTest, of classIndex: Int, _ schema: Schema) {
+    init(of classIndex: Int, _ schema: Schema) {
         tree = ObservedPath(classIndex)
         self.schema = schema
         levels[0] = Place()
-        add(test.condition)
     }
+
+    mutating func add(_ test: PathTest) { add(test.condition) }
+    mutating func add(_ value: PathValue) { add(value.source) }
 
     private mutating func add(_ condition: PathCondition) {
         switch condition {

@@ -68,9 +68,29 @@ struct TouchedObjects {
     private func touched(_ test: PathTest, _ classIndex: Int) throws(StoreError) -> Set<Int64> {
         // Without one of them nothing is true, before and after.
         if !schema.has(test.properties) { return [] }
-        let tree = QueryPaths(test, of: classIndex, schema).tree
+        var paths = QueryPaths(of: classIndex, schema)
+        paths.add(test)
+        return try touched(paths.tree)
+    }
+
+    private func touched(_ tree: ObservedPath) throws(StoreError) -> Set<Int64> {
         if tree.steps.isEmpty { return [] }
-        return Set(try LinkedChanges(reader, classIndex, .some(tree)).masks.keys)
+        return Set(try LinkedChanges(reader, tree.classIndex, .some(tree)).masks.keys)
+    }
+
+    /// Objects of which a value behind a path may be another, by which they are sorted: also those that were written
+    /// themselves.
+    func keys(sortedBy keys: [SortKey], _ classIndex: Int) throws(StoreError) -> Set<Int64> {
+        var paths = QueryPaths(of: classIndex, schema)
+        for key in keys { if let path = key.path { paths.add(path) } }
+        var found = try touched(paths.tree)
+        guard let changes = reader.classes[UInt32(classIndex)], !paths.tree.columns.isEmpty else { return found }
+        let columns = schema.classes[classIndex].columns
+        let positions = columns.indices.filter { paths.tree.columns.contains(columns[$0].id) }
+        for (row, key) in changes.modified.enumerated() where changes.hasWritten(positions, in: row) {
+            found.insert(key)
+        }
+        return found
     }
 
     /// Objects of a class of targets that may satisfy their condition now and did not before, or the other way round.

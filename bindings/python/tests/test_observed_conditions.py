@@ -77,6 +77,21 @@ CONDITIONS = [
 ]
 
 
+ORDERS = [
+    (Person, "TRUEPREDICATE SORT(best.age DESC, number ASC)"),
+    (Person, "dogs.@count > 0 SORT(best.toy.size ASC, best.age DESC)"),
+    (Person, "TRUEPREDICATE SORT(dogs.@count DESC)"),
+    (Person, "TRUEPREDICATE SORT(dogs.@sum.age DESC, best.number ASC) LIMIT(6)"),
+    (Person, "best.age > 2 SORT(best.friend.age ASC) OFFSET(1) LIMIT(3)"),
+    (Dog, "TRUEPREDICATE SORT(toy.size ASC)"),
+    (Dog, "age > 2 SORT(friend.toy.size DESC, age ASC)"),
+    (Dog, "TRUEPREDICATE SORT(@links.Person.dogs.@count DESC, toy.size ASC)"),
+    (Dog, "TRUEPREDICATE SORT(collar.toy.size ASC, collar.color DESC)"),
+    (Dog, "friend.age > 3 SORT(friend.age DESC) LIMIT(5)"),
+    (Toy, "TRUEPREDICATE SORT(@links.Dog.toy.@max.age DESC) LIMIT(4)"),
+]
+
+
 class World:
     def __init__(self, store, chance):
         self.store, self.chance = store, chance
@@ -143,13 +158,24 @@ class World:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("sort", ["", " SORT(number DESC)", " SORT(number ASC) LIMIT(4)"])
 def test_what_is_told_is_what_is_found(seed, sort):
-    chance = random.Random(seed * 31 + len(sort))
-    with objstore.open(memory=f"conditions-{seed}-{len(sort)}", models=MODELS) as store:
+    follow(seed, [(model, text + sort) for model, text in CONDITIONS], None)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("keys", [None, [], ["*"]])
+def test_orders_by_what_lies_behind_paths(seed, keys):
+    """Also where nobody is told of the modifications that move an object."""
+    follow(seed + 100, ORDERS, keys)
+
+
+def follow(seed, questions, keys):
+    chance = random.Random(seed)
+    with objstore.open(memory=f"conditions-{seed}-{len(questions)}", models=MODELS) as store:
         world = World(store, chance)
         with store.write():
             for _ in range(30):
                 world.add()
-        queries = [store.objects(model).filter(text + sort) for model, text in CONDITIONS]
+        queries = [store.objects(model).filter(text) for model, text in questions]
         copies = [[found.number for found in results] for results in queries]
         tokens = []
 
@@ -167,15 +193,15 @@ def test_what_is_told_is_what_is_found(seed, sort):
             return follow
 
         for index, results in enumerate(queries):
-            tokens.append(results.observe(follower(index), initial=False))
+            tokens.append(results.observe(follower(index), keys, initial=False))
         for step in range(150):
             with store.write():
                 for _ in range(chance.choice([1, 1, 1, 2, 4, 40])):
                     world.step()
             if chance.random() < 0.8:
                 store.deliver()
-                for index, (model, text) in enumerate(CONDITIONS):
-                    found = [obj.number for obj in store.objects(model).filter(text + sort)]
-                    assert copies[index] == found, f"seed {seed}, step {step}: {model.__name__} {text}{sort}"
+                for index, (model, text) in enumerate(questions):
+                    found = [obj.number for obj in store.objects(model).filter(text)]
+                    assert copies[index] == found, f"seed {seed}, step {step}: {model.__name__} {text}"
         for token in tokens:
             token.close()

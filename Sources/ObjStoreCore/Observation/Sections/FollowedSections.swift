@@ -99,11 +99,12 @@ struct FollowedSections {
     /// - Parameter keys: of the order.
     mutating func advance(
         _ scope: ObserverScope, _ sectionScope: SectionScope, _ keys: [SortKey], from before: Snapshot,
-        to after: Snapshot, _ changed: ClassChanges, _ isTold: [Bool]?
+        to after: Snapshot, _ few: ObservedAnswer.FewChanges
     ) throws(StoreError) -> ToldDifference {
+        let changed = few.changed
         let old = Layout(sections, shown), oldSections = sections
         let step = try OrderStep(scope.query, keys, take(), from: before, to: after, isSectioned: true)
-        let (told, indices, order, touched) = try (consume step).told(changed, isTold)
+        let (told, indices, order, touched) = try (consume step).told(changed, few.isTold, few.resorted)
         self.order = order
         let side = try OrderStep.Side(scope.query, keys, after)
         try count(told, indices, old, side)

@@ -25,7 +25,7 @@ final class SectionScope: @unchecked Sendable {
     /// By what objects stand as their sections do, ascending, and inside of these; nil: their own values do not say it
     /// all.
     func order(of way: ObserverScope.Way) -> [SortKey]? {
-        guard let sortKey, sortKey.path == nil, sortKey.calls.isEmpty else { return nil }
+        guard let sortKey, sortKey.path.map(QueryPaths.canFollow) ?? true, sortKey.calls.isEmpty else { return nil }
         switch way {
         case .ranks: return [sortKey]
         case .order(let keys, let part): return part == 0..<Int.max ? [sortKey] + keys : nil
