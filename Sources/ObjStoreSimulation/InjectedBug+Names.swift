@@ -126,6 +126,7 @@ extension InjectedBug: CustomStringConvertible {
         ("elementKeyLost", .elementKeyLost),
         ("elementUnsilenced", .elementUnsilenced),
         ("sharedStep", .sharedStep),
+        ("toldTwice", .toldTwice),
     ]
 
     package init?(named name: String) {

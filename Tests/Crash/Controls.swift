@@ -27,6 +27,8 @@ struct Control {
     var isPaths = false
     /// Histories of observed lists, sets and maps find it.
     var isCollections = false
+    /// Histories of observers of several processes find it.
+    var isObservers = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
 
@@ -271,6 +273,9 @@ struct Control {
         Control(
             bug: .sharedStep, row: "-", mistake: "one who has stayed behind is told what others are told",
             named: ["content", "paths", "positions", "values"], isPaths: true),
+        Control(
+            bug: .toldTwice, row: "-", mistake: "what was told beside a silent transaction is told again",
+            named: ["twice"], isObservers: true),
     ]
 }
 
@@ -283,6 +288,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
         total += 1
         let finding =
             control.isQueue || control.isSilence || control.isLists || control.isPaths || control.isCollections
+                || control.isObservers
             ? findByItself(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
@@ -332,6 +338,7 @@ private func findByItself(_ control: Control) -> Finding {
         if control.isPaths { return pathViolation(seeds: 1..<20, told: &told) }
         var counts = CollectionCounts()
         if control.isLists { return listViolation(seeds: 1..<60, told: &told) }
+        if control.isObservers { return observersViolation(seeds: 1..<12) }
         if control.isCollections { return collectionViolation(seeds: 1..<20, counts: &counts) }
         return control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60)
     }
@@ -341,7 +348,9 @@ private func findByItself(_ control: Control) -> Finding {
         : control.isLists
             ? "observed lists"
             : control.isPaths
-                ? "observed paths" : control.isCollections ? "observed collections" : "silent transactions"
+                ? "observed paths"
+                : control.isCollections
+                    ? "observed collections" : control.isObservers ? "observers" : "silent transactions"
     let child = ChildProcess.start { send in
         send("in \(kind)\n")
         InjectedBug.set(control.bug, true)

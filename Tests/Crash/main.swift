@@ -20,6 +20,8 @@ import WholeModel
 /// crash paths [--histories N] [--seed S]                                           observers with key paths
 /// crash lists [--histories N] [--seed S]                                           observers of sorted and other lists
 /// crash collections [--histories N] [--seed S]                                     observers of lists, sets and maps
+/// crash observers [--histories N] [--seed S] [--trace]          observers of all kinds, of a store that several
+///                                                               processes write, with newer schemas and deaths
 /// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
 /// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
@@ -42,6 +44,18 @@ struct Arguments {
     var depth = 7
     /// Part of a scenario's name.
     var name = ""
+
+    /// Histories from the seed on till one is wrong: as many as are wanted, or as there is time for; else the usual
+    /// number.
+    func run(usual: Int, _ violation: (UInt64) -> String?) -> (count: Int, violation: String?) {
+        let start = now(), most = histories < .max ? histories : limit == nil ? usual : .max
+        var count = 0
+        while count < most, now() - start < limit ?? .infinity {
+            if let found = violation(seed &+ UInt64(count)) { return (count + 1, found) }
+            count += 1
+        }
+        return (count, nil)
+    }
 
     init(_ words: [String]) {
         var rest = words.dropFirst()
@@ -87,8 +101,8 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|paths|collections|controls|trace] \
-        [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] \
+        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|paths|collections|observers|controls|\
+        trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] \
         [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--trace]
         """
     )
@@ -128,6 +142,8 @@ case "paths":
     exit(runPaths(arguments))
 case "collections":
     exit(runCollections(arguments))
+case "observers":
+    exit(runObservers(arguments))
 case "directed":
     exit(runDirected(arguments))
 case "whole":

@@ -94,7 +94,9 @@ struct ListStep {
         if !isConcerned { return }
         if InjectedBug.active(.listStale), reader.classes[scope.classID] == nil { return }
         let next = try scope.keys(in: reader.to)
-        if isSilent { shown = try ListDifference(list, next, changed: []).applied(to: shown) }
+        if isSilent {
+            shown = try ListDifference(list, next, changed: []).applied(to: shown, isByCreation: scope.isByCreation)
+        }
         list = next
     }
 

@@ -56,6 +56,8 @@ package final class Observer: @unchecked Sendable {
     private var shared: SharedAnswer?
     /// It is told of positions.
     let hasPositions: Bool
+    /// What it asks about was dropped, and it has told so.
+    private var isGone = false
 
     init(
         _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, _ answer: ObservedAnswer?,
@@ -105,9 +107,12 @@ package final class Observer: @unchecked Sendable {
 
     /// Knows a version from now on, and nothing of what was before.
     func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet {
-        answer = try find(in: snapshot)
+        isGone = !scope.observesCommits && !scope.isCollection && !scope.isAskable(in: snapshot.schema)
+        answer = isGone ? ObservedAnswer() : try find(in: snapshot)
         known = snapshot
-        return initial(isLost: true)
+        let initial = initial(isLost: true)
+        initial.isOwnerDeleted = isGone
+        return initial
     }
 
     /// The initial change set, of the version that it knows: empty.
@@ -130,6 +135,7 @@ package final class Observer: @unchecked Sendable {
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits([(reader, false)]) }
         if case .collection(let collection) = scope.way { return try advance(collection, [(reader, false)]) }
+        if let end = try end([(reader, false)]) { return end }
         guard let before = known else { return nil }
         if answer == nil, let shared {
             if let step = try shared.step(scope, from: before, reader) {
@@ -148,6 +154,7 @@ package final class Observer: @unchecked Sendable {
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits(parts) }
         if case .collection(let collection) = scope.way { return try advance(collection, parts) }
+        if let end = try end(parts) { return end }
         guard let before = known, let after = parts.last?.reader.to else { return nil }
         if answer == nil {
             if let copy = shared?.copy(at: before.version) { answer = copy } else { answer = try find(in: before) }
@@ -158,6 +165,20 @@ package final class Observer: @unchecked Sendable {
         let changes = told(step, before, after)
         changes?.silentVersions = parts.compactMap { $0.isSilent ? $0.reader.to : nil }
         return changes
+    }
+
+    /// Nil: what it asks can be asked still.
+    private func end(_ parts: [ObservedAnswer.Part]) throws(StoreError) -> ChangeSet?? {
+        guard let before = known, let after = parts.last?.reader.to else { return nil }
+        if !isGone {
+            if try before.schemaRef() == after.schemaRef() || scope.isAskable(in: after.schema) { return nil }
+            let changes = try VanishedAnswer(scope, from: before, parts).told(
+                scope, before, parts, hasPositions: hasPositions)
+            (known, isGone) = (after, true)
+            return .some(changes)
+        }
+        (known, answer) = (after, ObservedAnswer())
+        return .some(nil)
     }
 
     private func find(in snapshot: Snapshot) throws(StoreError) -> ObservedAnswer {
@@ -211,6 +232,10 @@ package final class Observer: @unchecked Sendable {
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
         known = changes.before
+        if isGone {
+            isGone = false
+            return
+        }
         // Of a shared one the step is taken again, or the answer found.
         answer?.goBack(scope, before: changes)
     }

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 124
+    package static let count: Int32 = 126
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -255,6 +255,9 @@ package struct InjectedBug: Equatable, Sendable {
 
     /// An observer that has stayed behind gets the last step of those who ask the same.
     @inline(__always) package static var sharedStep: InjectedBug { InjectedBug(123) }
+
+    /// What an observer was told beside a silent transaction it is told again.
+    @inline(__always) package static var toldTwice: InjectedBug { InjectedBug(125) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)
