@@ -247,7 +247,7 @@ extension ObserverHub {
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeSet? {
         if lock.withLock({ observer.isLost }) {
-            let changes = try observer.begin(anewAt: newest), wantsInitial = observer.initial()
+            let changes = try observer.begin(anewAt: newest), wantsInitial = try observer.initial()
             return lock.withLock {
                 observer.isLost = false
                 observer.knownVersion = newest.version
@@ -281,7 +281,7 @@ extension ObserverHub {
             defer { observer.wantsInitial = false }
             return observer.wantsInitial
         }
-        return isInitial ? observer.initial() : nil
+        return isInitial ? try observer.initial() : nil
     }
 
     /// The change set is due again.

@@ -107,16 +107,14 @@ package final class Observer: @unchecked Sendable {
 
     /// Knows a version from now on, and nothing of what was before.
     func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet {
-        isGone = !scope.observesCommits && !scope.isCollection && !scope.isAskable(in: snapshot.schema)
+        isGone = try scope.isOver(in: snapshot) && !scope.isCollection
         answer = isGone ? ObservedAnswer() : try find(in: snapshot)
         known = snapshot
-        let initial = initial(isLost: true)
-        initial.isOwnerDeleted = isGone
-        return initial
+        return try initial(isLost: true)
     }
 
-    /// The initial change set, of the version that it knows: empty.
-    func initial(isLost: Bool = false) -> ChangeSet {
+    /// The initial change set, of the version that it knows: empty. It says, too, where nothing more will come.
+    func initial(isLost: Bool = false) throws(StoreError) -> ChangeSet {
         let known = known!, initial: ChangeSet
         if scope.observesCommits {
             initial = ChangeSet(commits: known, known, isInitial: !isLost)
@@ -128,6 +126,7 @@ package final class Observer: @unchecked Sendable {
         }
         if case .collection(let collection) = scope.way { collection.describe(initial) }
         initial.isLost = isLost
+        initial.isOwnerDeleted = try scope.isOver(in: known)
         return initial
     }
 

@@ -56,4 +56,12 @@ extension ObserverScope {
         return schema.has(Array(reads.properties))
             && reads.classes.allSatisfy { $0 >= schema.classes.count || !schema.classes[$0].isDropped }
     }
+    /// Whether there is nothing more to be told from a version on: what it is about was dropped, or its owner is deleted.
+    func isOver(in snapshot: Snapshot) throws(StoreError) -> Bool {
+        if observesCommits { return false }
+        if case .collection(let collection) = way { return try collection.elements(in: snapshot) == nil }
+        if !isAskable(in: snapshot.schema) { return true }
+        guard let owner = query.origin.collection?.owner else { return false }
+        return try snapshot.trees.objects(try snapshot.schema.cls(owner.classID)).find(owner.key) == nil
+    }
 }

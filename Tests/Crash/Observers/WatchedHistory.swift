@@ -344,6 +344,9 @@ final class WatchedHistory {
             let content = past.content(at: changes.toVersion)
             reader.begin(content, at: changes.toVersion)
             reader.isEnded = reader.isEnded || !reader.exists(in: content)
+            if changes.isOwnerDeleted != !reader.exists(in: content) {
+                fail("owner: \(reader.name) begins: \(changes.isOwnerDeleted)")
+            }
             return
         }
         if changes.fromVersion < reader.toldVersion {
