@@ -6,7 +6,7 @@ SECONDS ?= 60
 SEED ?= 1
 QUERIES ?= 20000
 
-.PHONY: help setup lib demo live test install crash whole crash-controls threads sanitize fuzz faults powercut queries query-controls query-cases bench docs fresh clean
+.PHONY: help setup lib demo live test install crash whole observers crash-controls threads sanitize fuzz faults powercut queries query-controls query-cases bench docs fresh clean
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
@@ -17,6 +17,7 @@ help:
 	@echo 'make install   install library, header, tool, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make crash     random crashes and errors on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make whole     random histories over the whole object model, half on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
+	@echo 'make observers random histories of observers, whose change sets are compared with plain loops; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
 	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
 	@echo 'make sanitize  threads, hostile files and tests under ThreadSanitizer and AddressSanitizer'
@@ -55,6 +56,11 @@ crash:
 whole:
 	@scripts/crash whole --seconds $$(( $(SECONDS) / 2 )) --seed $(SEED)
 	@scripts/crash whole --machine real --seconds $$(( $(SECONDS) / 2 )) --seed $(SEED)
+
+observers:
+	@scripts/crash observers --seconds $$(( $(SECONDS) / 2 )) --seed $(SEED)
+	@for kind in silence lists paths collections; do \
+		scripts/crash $$kind --seconds $$(( $(SECONDS) / 8 + 1 )) --seed $(SEED) || exit 1; done
 
 crash-controls:
 	@scripts/crash controls --seconds $(SECONDS)

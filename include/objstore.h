@@ -3707,7 +3707,13 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * to) is asked anew after a change of something that it reads, for the price of asking, and compared with what was
  * found before: O(k) for k objects. Memory: 8 bytes for each object found; with
  * LIMIT or OFFSET for each that would be found without.
- * A query that calls functions is asked anew, too. */
+ * A query that calls functions is asked anew, too.
+ *
+ * A newer schema, of this or another process, may drop a property, a class or an index that the query is about: then it
+ * cannot be asked any more. Everything that was found is a deletion, once, with OBJSTORE_CHANGES_OWNER_DELETED, and
+ * nothing more comes; so it is with observers of a class or an object whose class is dropped. A property that gets
+ * another name stays what it is; one that gets another kind by a migration is dropped, and a new one. A key path to a
+ * property that is dropped tells of nothing more. */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
                                                     objstore_change_handler handler, void *userdata,
                                                     objstore_free_userdata free_userdata, objstore_token **token)
@@ -3953,7 +3959,8 @@ enum {
     OBJSTORE_CHANGES_INITIAL = 0x1,       /* the first one: no lists */
     OBJSTORE_CHANGES_OTHER_PROCESS = 0x2, /* some of it was committed by another process */
     OBJSTORE_CHANGES_COMPARED = 0x4,      /* it came so late that two versions were compared: only real changes */
-    OBJSTORE_CHANGES_OWNER_DELETED = 0x8, /* of a collection: its owner was deleted, and nothing is found any more */
+    OBJSTORE_CHANGES_OWNER_DELETED = 0x8, /* of a collection: its owner was deleted, and nothing is found any more;
+                                           * or what is asked about was dropped (objstore_query_observe) */
     OBJSTORE_CHANGES_CLEARED = 0x10,      /* of an observed collection: it had elements, and has none now */
     OBJSTORE_CHANGES_LOST = 0x20          /* it is too late to say what changed (OBJSTORE_LIMIT_OBSERVER_LAG): no lists;
                                            * what is observed has to be looked at anew, in the view after */

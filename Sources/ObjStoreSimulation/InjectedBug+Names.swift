@@ -130,6 +130,7 @@ extension InjectedBug: CustomStringConvertible {
         ("keptForgotten", .keptForgotten),
         ("keptTrusted", .keptTrusted),
         ("sectionStale", .sectionStale),
+        ("toldTwice", .toldTwice),
     ]
 
     package init?(named name: String) {

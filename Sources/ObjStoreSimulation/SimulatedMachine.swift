@@ -198,6 +198,8 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         SimulatedThread(process, name, body)
     }
 
+    package override var threadNumber: UInt { world.running.map { UInt($0.id) } ?? .max }
+
     // MARK: Time and randomness
 
     package override func monotonic() -> Int64 { world.now }

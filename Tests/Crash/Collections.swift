@@ -528,9 +528,9 @@ func collectionViolation(seeds: Range<UInt64>, counts: inout CollectionCounts) -
 }
 
 func runCollections(_ arguments: Arguments) -> Int32 {
-    let count = arguments.histories == .max ? 300 : arguments.histories
     var counts = CollectionCounts()
-    if let violation = collectionViolation(seeds: arguments.seed..<arguments.seed + UInt64(count), counts: &counts) {
+    let (count, violation) = arguments.run(usual: 300) { collectionViolation(seeds: $0..<$0 + 1, counts: &counts) }
+    if let violation {
         print("violation: \(violation)")
         return 1
     }

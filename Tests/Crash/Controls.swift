@@ -29,6 +29,8 @@ struct Control {
     var isPaths = false
     /// Histories of observed lists, sets and maps find it.
     var isCollections = false
+    /// Histories of observers of several processes find it.
+    var isObservers = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
     /// Histories find it in which versions are kept by names.
@@ -287,6 +289,9 @@ struct Control {
         Control(
             bug: .sectionStale, row: "-", mistake: "an object stays in its section whatever that changes with",
             named: ["sections"], isSections: true),
+        Control(
+            bug: .toldTwice, row: "-", mistake: "what was told beside a silent transaction is told again",
+            named: ["twice"], isObservers: true),
     ]
 }
 
@@ -299,7 +304,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
         total += 1
         let finding =
             control.isQueue || control.isSilence || control.isLists || control.isSections || control.isPaths
-                || control.isCollections
+                || control.isCollections || control.isObservers
             ? findByItself(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
@@ -350,6 +355,7 @@ private func findByItself(_ control: Control) -> Finding {
         var counts = CollectionCounts()
         if control.isLists { return listViolation(seeds: 1..<60, told: &told) }
         if control.isSections { return sectionViolation(seeds: 1..<60, told: &told) }
+        if control.isObservers { return observersViolation(seeds: 1..<12) }
         if control.isCollections { return collectionViolation(seeds: 1..<20, counts: &counts) }
         return control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60)
     }
@@ -361,7 +367,9 @@ private func findByItself(_ control: Control) -> Finding {
             : control.isSections
                 ? "observed sections"
                 : control.isPaths
-                    ? "observed paths" : control.isCollections ? "observed collections" : "silent transactions"
+                    ? "observed paths"
+                    : control.isCollections
+                        ? "observed collections" : control.isObservers ? "observers" : "silent transactions"
     let child = ChildProcess.start { send in
         send("in \(kind)\n")
         InjectedBug.set(control.bug, true)

@@ -376,9 +376,9 @@ func listViolation(seeds: Range<UInt64>, told: inout Int) -> String? {
 }
 
 func runLists(_ arguments: Arguments) -> Int32 {
-    let count = arguments.histories == .max ? 300 : arguments.histories
     var told = 0
-    if let violation = listViolation(seeds: arguments.seed..<arguments.seed + UInt64(count), told: &told) {
+    let (count, violation) = arguments.run(usual: 300) { listViolation(seeds: $0..<$0 + 1, told: &told) }
+    if let violation {
         print("violation: \(violation)")
         return 1
     }

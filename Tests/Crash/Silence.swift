@@ -215,8 +215,8 @@ func silenceViolation(seeds: Range<UInt64>) -> String? {
 }
 
 func runSilence(_ arguments: Arguments) -> Int32 {
-    let count = arguments.histories == .max ? 300 : arguments.histories
-    if let violation = silenceViolation(seeds: arguments.seed..<arguments.seed + UInt64(count)) {
+    let (count, violation) = arguments.run(usual: 300) { silenceViolation(seeds: $0..<$0 + 1) }
+    if let violation {
         print("violation: \(violation)")
         return 1
     }

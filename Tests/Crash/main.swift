@@ -21,6 +21,8 @@ import WholeModel
 /// crash paths [--histories N] [--seed S]                                           observers with key paths
 /// crash lists [--histories N] [--seed S]                                           observers of sorted and other lists
 /// crash collections [--histories N] [--seed S]                                     observers of lists, sets and maps
+/// crash observers [--histories N] [--seed S] [--trace]          observers of all kinds, of a store that several
+///                                                               processes write, with newer schemas and deaths
 /// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
 /// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
@@ -44,6 +46,18 @@ struct Arguments {
     var depth = 7
     /// Part of a scenario's name.
     var name = ""
+
+    /// Histories from the seed on till one is wrong: as many as are wanted, or as there is time for; else the usual
+    /// number.
+    func run(usual: Int, _ violation: (UInt64) -> String?) -> (count: Int, violation: String?) {
+        let start = now(), most = histories < .max ? histories : limit == nil ? usual : .max
+        var count = 0
+        while count < most, now() - start < limit ?? .infinity {
+            if let found = violation(seed &+ UInt64(count)) { return (count + 1, found) }
+            count += 1
+        }
+        return (count, nil)
+    }
 
     init(_ words: [String]) {
         var rest = words.dropFirst()
@@ -90,10 +104,9 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|sections|paths|collections|controls|\
-        trace] \
-        [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] \
-        [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] [--trace]
+        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|sections|paths|collections|observers|\
+        controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] \
+        [--name PART] [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] [--trace]
         """
     )
     exit(2)
@@ -134,6 +147,8 @@ case "paths":
     exit(runPaths(arguments))
 case "collections":
     exit(runCollections(arguments))
+case "observers":
+    exit(runObservers(arguments))
 case "directed":
     exit(runDirected(arguments))
 case "whole":

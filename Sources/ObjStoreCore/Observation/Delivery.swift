@@ -106,9 +106,12 @@ extension ObserverHub {
                         if let error = observer.tell(changes) { failed(error) }
                         if fork.isChild { break }
                         rest(observer)
-                        if changes.isUntold { takeBack(changes, of: observer) }
+                        let isUntold =
+                            changes.isUntold
+                            || InjectedBug.active(.toldTwice) && !changes.silentVersions.isEmpty
+                        if isUntold { takeBack(changes, of: observer) }
                         changes.listBefore = nil
-                        if changes.isUntold || changes.after === newest || endsTurn(of: observer) { break }
+                        if isUntold || changes.after === newest || endsTurn(of: observer) { break }
                     }
                 } catch {
                     failed(error)
@@ -223,11 +226,10 @@ extension ObserverHub {
 
     func unclaim(_ observer: Observer) {
         if fork.isChild { return }
-        let finishes = lock.withLock { () -> Bool in
-            if observer.isClosed { return true }
+        let (finishes, _) = lock.withLock { () -> (Bool, Snapshot?) in
+            if observer.isClosed { return (true, nil) }
             observer.runner = nil
-            join(observer)
-            return false
+            return (false, join(observer))
         }
         if finishes {
             observer.finish()
@@ -245,7 +247,7 @@ extension ObserverHub {
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeSet? {
         if lock.withLock({ observer.isLost }) {
-            let changes = try observer.begin(anewAt: newest), wantsInitial = observer.initial()
+            let changes = try observer.begin(anewAt: newest), wantsInitial = try observer.initial()
             return lock.withLock {
                 observer.isLost = false
                 observer.knownVersion = newest.version
@@ -279,7 +281,7 @@ extension ObserverHub {
             defer { observer.wantsInitial = false }
             return observer.wantsInitial
         }
-        return isInitial ? observer.initial() : nil
+        return isInitial ? try observer.initial() : nil
     }
 
     /// The change set is due again.

@@ -38,32 +38,34 @@ struct Followers {
     fileprivate mutating func move(to newest: Snapshot) { if count > 0 { known = newest } }
 }
 
-/// Who is where. All under the hub's lock, but for what is looked up.
+/// Who is where. All under the hub's lock, but for what is looked up. Versions that are not needed any more are
+/// returned, to be let go of without the lock.
 extension ObserverHub {
-    func begin(_ observer: Observer) {
+    func begin(_ observer: Observer) -> Snapshot? {
         observer.isApart = true
         insert(observer)
-        join(observer)
+        return join(observer)
     }
 
-    func end(_ observer: Observer) {
+    func end(_ observer: Observer) -> Snapshot? {
+        defer { forget(observer) }
         if observer.isApart {
             removeApart(observer)
-        } else {
-            _ = followers.leave()
-            observer.isApart = true
+            return nil
         }
-        forget(observer)
+        observer.isApart = true
+        return followers.leave()
     }
 
     /// One for whom nothing is due goes on with the others.
-    func join(_ observer: Observer) {
+    func join(_ observer: Observer) -> Snapshot? {
         guard observer.isApart, !observer.isClosed, observer.runner == nil, !observer.wantsInitial, !observer.isPaused,
             !observer.isLost, observer.silences.isEmpty, let known = observer.known, followers.take(known)
-        else { return }
+        else { return nil }
         removeApart(observer)
         observer.isApart = false
         observer.known = nil
+        return known
     }
 
     func setApart(_ observer: Observer) {
@@ -115,9 +117,9 @@ extension ObserverHub {
     }
 
     func resume(_ observer: Observer) {
-        lock.withLock {
+        _ = lock.withLock { () -> Snapshot? in
             observer.isPaused = false
-            join(observer)
+            return join(observer)
         }
         noticeTime()
     }

@@ -131,12 +131,20 @@ struct ListDifference {
     }
 
     /// Another list, to which the same is done: what came, or was moved, stands behind the nearest of those before it
-    /// that the list has.
-    func applied(to list: KeyBuffer) throws(StoreError) -> KeyBuffer {
+    /// that the list has, or in the order of creation where that is the order of the list. What came and is there
+    /// already, since its reader does not know that it had gone, is not there twice.
+    func applied(to list: KeyBuffer, isByCreation: Bool = false) throws(StoreError) -> KeyBuffer {
         if list === before || list.hasSameKeys(as: before) { return after }
-        var gone: [Int64: Int] = [:]
+        let coming = (inserted + moved.map(\.after)).sorted()
+        // How many of an object go: those that went, and those that would be too many.
+        var gone: [Int64: Int] = [:], counts: [Int64: (list: Int, after: Int)] = [:]
         for place in deleted { gone[before.keys[place], default: 0] += 1 }
         for pair in moved { gone[before.keys[pair.before], default: 0] += 1 }
+        for place in coming { counts[after.keys[place]] = (0, 0) }
+        for place in 0..<list.count { counts[list.keys[place]]?.list += 1 }
+        for place in 0..<after.count { counts[after.keys[place]]?.after += 1 }
+        for place in coming { counts[after.keys[place]]?.list += 1 }
+        for (key, count) in counts { gone[key] = max(gone[key] ?? 0, count.list - count.after) }
         var keys: [Int64] = [], there: Set<Int64> = []
         for place in 0..<list.count {
             let key = list.keys[place]
@@ -147,7 +155,7 @@ struct ListDifference {
                 there.insert(key)
             }
         }
-        for place in (inserted + moved.map(\.after)).sorted() {
+        for place in coming {
             let key = after.keys[place]
             var behind = place - 1
             while behind >= 0, !there.contains(after.keys[behind]) { behind -= 1 }
@@ -155,6 +163,7 @@ struct ListDifference {
             keys.insert(key, at: at)
             there.insert(key)
         }
+        if isByCreation { keys.sort() }
         let result = try KeyBuffer(expecting: keys.count)
         for key in keys { try result.append(key) }
         return result

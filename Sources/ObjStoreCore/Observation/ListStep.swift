@@ -51,7 +51,7 @@ protocol FoundAnswer: AnyObject {
     static func found(_ scope: ObserverScope, _ list: KeyBuffer?, in snapshot: Snapshot) throws(StoreError) -> Self
 
     /// What a reader has who has had `shown`, and has done to it himself what leads from this one to `next`.
-    func shown(to next: Self, by shown: Self) throws(StoreError) -> Self
+    func shown(to next: Self, by shown: Self, _ scope: ObserverScope) throws(StoreError) -> Self
 
     /// What leads from this one to `next`, with what was written in which objects.
     func difference(
@@ -112,7 +112,7 @@ struct ListStep<Answer: FoundAnswer> {
         if try !scope.mayDiffer(after: reader) { return }
         if InjectedBug.active(.listStale), reader.classes[scope.classID] == nil { return }
         let next = try Answer.found(scope, found, in: reader.to)
-        if isSilent { shown = try list.shown(to: next, by: shown) }
+        if isSilent { shown = try list.shown(to: next, by: shown, scope) }
         list = next
     }
 
@@ -140,8 +140,10 @@ extension KeyBuffer: FoundAnswer {
         return try scope.keys(in: snapshot)
     }
 
-    func shown(to next: KeyBuffer, by shown: KeyBuffer) throws(StoreError) -> KeyBuffer {
-        try ListDifference(self, next, changed: []).applied(to: shown)
+    func shown(
+        to next: KeyBuffer, by shown: KeyBuffer, _ scope: ObserverScope
+    ) throws(StoreError) -> KeyBuffer {
+        try ListDifference(self, next, changed: []).applied(to: shown, isByCreation: scope.isByCreation)
     }
 
     func difference(

@@ -59,6 +59,8 @@ package final class Observer: @unchecked Sendable {
     private var shared: SharedAnswer?
     /// It is told of positions.
     let hasPositions: Bool
+    /// What it asks about was dropped, and it has told so.
+    private var isGone = false
 
     init(
         _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, _ answer: ObservedAnswer?,
@@ -109,13 +111,14 @@ package final class Observer: @unchecked Sendable {
 
     /// Knows a version from now on, and nothing of what was before.
     func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet {
-        answer = try find(in: snapshot)
+        isGone = try scope.isOver(in: snapshot) && !scope.isCollection
+        answer = isGone ? ObservedAnswer() : try find(in: snapshot)
         known = snapshot
-        return initial(isLost: true)
+        return try initial(isLost: true)
     }
 
-    /// The initial change set, of the version that it knows: empty.
-    func initial(isLost: Bool = false) -> ChangeSet {
+    /// The initial change set, of the version that it knows: empty. It says, too, where nothing more will come.
+    func initial(isLost: Bool = false) throws(StoreError) -> ChangeSet {
         let known = known!, initial: ChangeSet
         if scope.observesCommits {
             initial = ChangeSet(commits: known, known, isInitial: !isLost)
@@ -128,6 +131,7 @@ package final class Observer: @unchecked Sendable {
         if case .collection(let collection) = scope.way { collection.describe(initial) }
         if scope.sections != nil { initial.sections = ChangedSections() }
         initial.isLost = isLost
+        initial.isOwnerDeleted = try scope.isOver(in: known)
         return initial
     }
 
@@ -135,6 +139,7 @@ package final class Observer: @unchecked Sendable {
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits([(reader, false)]) }
         if case .collection(let collection) = scope.way { return try advance(collection, [(reader, false)]) }
+        if let end = try end([(reader, false)]) { return end }
         guard let before = known else { return nil }
         if answer == nil, let shared {
             if let step = try shared.step(scope, from: before, reader) {
@@ -153,6 +158,7 @@ package final class Observer: @unchecked Sendable {
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits(parts) }
         if case .collection(let collection) = scope.way { return try advance(collection, parts) }
+        if let end = try end(parts) { return end }
         guard let before = known, let after = parts.last?.reader.to else { return nil }
         if answer == nil {
             if let copy = shared?.copy(at: before.version) { answer = copy } else { answer = try find(in: before) }
@@ -168,6 +174,21 @@ package final class Observer: @unchecked Sendable {
     /// The answer in a version that it is going to know.
     func answer(in snapshot: Snapshot) throws(StoreError) {
         answer = scope.observesCommits ? nil : try find(in: snapshot)
+        isGone = false
+    }
+
+    /// Nil: what it asks can be asked still.
+    private func end(_ parts: [ObservedAnswer.Part]) throws(StoreError) -> ChangeSet?? {
+        guard let before = known, let after = parts.last?.reader.to else { return nil }
+        if !isGone {
+            if try before.schemaRef() == after.schemaRef() || scope.isAskable(in: after.schema) { return nil }
+            let changes = try VanishedAnswer(scope, from: before, parts).told(
+                scope, before, parts, hasPositions: hasPositions)
+            (known, isGone) = (after, true)
+            return .some(changes)
+        }
+        (known, answer) = (after, ObservedAnswer())
+        return .some(nil)
     }
 
     private func find(in snapshot: Snapshot) throws(StoreError) -> ObservedAnswer {
@@ -222,6 +243,10 @@ package final class Observer: @unchecked Sendable {
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
         known = changes.before
+        if isGone {
+            isGone = false
+            return
+        }
         // Of a shared one the step is taken again, or the answer found.
         answer?.goBack(scope, before: changes)
     }

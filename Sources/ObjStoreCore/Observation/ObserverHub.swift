@@ -126,11 +126,10 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
             try database.watch.add(self)
             let observer = try make(scope, known, answer, options, handler: handler)
             let began = observer.knownVersion
-            let isRefused = lock.withLock { () -> Bool in
-                if isClosed { return true }
-                begin(observer)
+            let (isRefused, _) = lock.withLock { () -> (Bool, Snapshot?) in
+                if isClosed { return (true, nil) }
                 reserved -= 1
-                return false
+                return (false, begin(observer))
             }
             if isRefused { throw closedError }
             if options.isInitial || began < database.publishedVersion { signal() }
@@ -210,14 +209,15 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         var finishes = false
         while true {
             let count = handlerReturned.current
-            let mustWait = lock.withLock { () -> Bool in
+            let (mustWait, _) = lock.withLock { () -> (Bool, Snapshot?) in
+                var known: Snapshot?
                 if !observer.isClosed {
                     observer.isClosed = true
-                    end(observer)
+                    known = end(observer)
                     // Else its runner finishes it.
                     finishes = observer.runner == nil
                 }
-                return observer.runner != nil && mayWait
+                return (observer.runner != nil && mayWait, known)
             }
             if !mustWait { break }
             database.machine.wait(handlerReturned, while: count, timeout: -1)

@@ -30,6 +30,10 @@ package struct ObserverScope: Sendable {
     /// It has positions by more than the keys of its objects.
     var isList: Bool { if case .ranks = way { sections != nil } else { true } }
 
+    /// Its objects stand in the order of creation.
+    var isByCreation: Bool { query.steps.isEmpty && query.origin.isObjects }
+    var isCollection: Bool { if case .collection = way { true } else { false } }
+
     package init(class cls: ClassSchema, _ paths: ObservedPaths = .usual) { self.init(Query(all: cls.classID), paths) }
 
     package init(_ query: Query, _ paths: ObservedPaths = .usual) {

@@ -44,7 +44,7 @@ struct OrderStep {
     ) throws(StoreError) -> (
         changes: ClassChanges, indices: ChangeSet.Indices, order: OrderedKeys, touched: [Int]
     ) {
-        let words = changes.maskWords
+        let words = changes.maskWords, resorted = try otherwise(resorted, changes)
         func hits(_ row: Int, _ mask: [UInt64]) -> Bool {
             (0..<words).contains { changes.masks[row * words + $0] & mask[$0] != 0 }
                 || !resorted.isEmpty && resorted.contains(changes.modified[row])
@@ -86,6 +86,16 @@ struct OrderStep {
         order.insert(arrivals)
         let (told, indices) = try told(changes, leaving, coming, staying, isTold)
         return (told, indices, order, coming.map { $0.new.unsafelyUnwrapped.position })
+    }
+
+    /// Those that are indeed sorted by other values; one that is not stays, and others may go by it.
+    private func otherwise(_ keys: Set<Int64>, _ changes: ClassChanges) throws(StoreError) -> Set<Int64> {
+        if keys.isEmpty { return keys }
+        var found: Set<Int64> = []
+        for key in changes.modified where keys.contains(key) {
+            if try !sides.before.hasSameValues(key, sides.after) { found.insert(key) }
+        }
+        return found
     }
 
     private func told(
@@ -204,6 +214,17 @@ struct OrderStep {
             var values: [OwnedValue] = []
             for level in keys.indices { values.append(try OwnedValue(copying: try value(level, row))) }
             return values
+        }
+
+        /// As in another version.
+        func hasSameValues(_ key: Int64, _ other: Side) throws(StoreError) -> Bool {
+            let values = try values(key)
+            for (level, value) in values.enumerated() {
+                if try SortColumn.compare(value.value, try other.value(level, of: key), keys[level].modifiers) != 0 {
+                    return false
+                }
+            }
+            return true
         }
 
         /// Whether an object of the order stands before one with a key and values.

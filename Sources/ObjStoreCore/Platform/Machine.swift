@@ -72,6 +72,8 @@ open class Machine: @unchecked Sendable {
     open func startThread(
         _ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void
     ) throws(StoreError) -> WorkerThread { fatalError("abstract") }
+    /// Of the thread that asks, not 0; no other one of the process has it.
+    open var threadNumber: UInt { ThreadIdentity.current }
 
     /// Nanoseconds that never go back.
     open func monotonic() -> Int64 { fatalError("abstract") }

@@ -22,7 +22,7 @@ final class ChangeWatch: @unchecked Sendable {
     private let shared: SharedState
     /// One start or stop of the thread at a time.
     private let lifecycle = Lock()
-    private var thread: BackgroundThread?
+    private var thread: WorkerThread?
 
     private let lock = Lock()
     // Under `lock`; a hub's own lock may be taken inside.
@@ -57,7 +57,7 @@ final class ChangeWatch: @unchecked Sendable {
             thread = nil
             lock.withLock { hasEnded = false }
             let seen = shared.published.load()
-            thread = try BackgroundThread(name: "objstore watch") { [unowned self] _ in self.run(from: seen) }
+            thread = try machine.startThread("objstore watch") { [unowned self] _ in self.run(from: seen) }
         }
     }
 
@@ -106,10 +106,11 @@ final class ChangeWatch: @unchecked Sendable {
         self.thread = nil
     }
 
-    var isOnThread: Bool { lock.withLock { threadNumber } == ThreadIdentity.current }
+    var isOnThread: Bool { lock.withLock { threadNumber } == machine.threadNumber }
 
     private func run(from start: UInt64) {
-        lock.withLock { threadNumber = ThreadIdentity.current }
+        let number = machine.threadNumber
+        lock.withLock { threadNumber = number }
         defer { lock.withLock { threadNumber = 0 } }
         var seen = start
         while true {

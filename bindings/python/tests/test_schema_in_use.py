@@ -237,3 +237,32 @@ def test_a_class_that_was_dropped_has_an_id(path: pathlib.Path) -> None:
             pass
         with pytest.raises(objstore.NoSuchClass, match="the class Person has been dropped"):
             store.get(Person, 1)
+
+
+def test_observers_of_what_is_dropped(tmp_path: pathlib.Path) -> None:
+    def dog(**properties: Any) -> Any:
+        return type("Dog", (objstore.Model,), {"__annotations__": properties, "__module__": __name__})
+
+    Old, New, path = dog(name=str, age=int), dog(name=str), tmp_path / "dogs"
+    told: list[Any] = []
+
+    def tell(name: str) -> Any:
+        return lambda change: told.append((name, change.deletions, change.insertions, change.is_owner_deleted))
+
+    with objstore.open(path, models=[Old]) as store:
+        with store.write():
+            store.add_all([Old(name=str(number), age=number) for number in range(4)])
+        dogs = store.objects(Old)
+        with (
+            dogs.where(Old.age > 2).observe(tell("begins")),
+            dogs.where(Old.age > 1).observe(tell("old"), initial=False),
+            dogs.order_by(objstore.desc(Old.age)).observe(tell("sorted"), initial=False),
+            dogs.where(Old.name != "0").observe(tell("named"), initial=False),
+        ):
+            with objstore.open(path, models=[New], schema_version=2) as newer:
+                assert store.deliver() == 3 and told.pop(0) == ("begins", [], [], True)
+                assert told == [("old", [0, 1], [], True), ("sorted", [0, 1, 2, 3], [], True)]
+                told.clear()
+                with newer.write():
+                    newer.add(New(name="x"))
+                assert store.deliver() == 1 and told == [("named", [], [3], False)]

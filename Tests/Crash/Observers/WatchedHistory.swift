@@ -1,0 +1,385 @@
+import ObjStoreCore
+import ObjStoreSimulation
+
+/// Random histories of observers of one store that several processes write to: each commit comes from one of them, and
+/// the observers of all of them are told of it, or of many at once, whenever they are served.
+///
+/// ```
+///  P1  ──commit──────────────deliver──────────── commit, silent ──────deliver──►     never dies
+///  P2  ─────────commit ✗ in the middle
+///  P3                 opens ── newer schema ─────────── commit ── closes
+///  P4                                  checkpoint, a log that has come round ──►
+/// ```
+/// On the simulated machine, so that a seed is the same history each time; it fails only as the history wants it.
+final class WatchedHistory {
+    typealias Editor = WatchedEditor
+
+    /// A process that has the store open.
+    final class Actor {
+        let number: Int
+        let process: SimulatedProcess
+        var store: Store!
+        var readers: [WatchedReader] = []
+
+        init(_ number: Int, _ process: SimulatedProcess) { (self.number, self.process) = (number, process) }
+    }
+
+    /// A transaction whose process died: whether it is there the next one finds out.
+    struct Pending {
+        let turn: Int64
+        let commit: WatchedPast.Commit
+    }
+
+    let world: World
+    let random: WatchedEditor.RandomSource
+    var past = WatchedPast()
+    var actors: [Actor] = []
+    var pending: Pending?
+    /// What a transaction would be that is just being committed.
+    var inFlight: Pending?
+    private(set) var violation: String?
+    var turn: Int64 = 0
+    private var processes = 0, readerNumbers = 0
+    /// Who stays behind farther than some versions begins anew.
+    let mayLose: Bool
+    var counts = WatchedCounts()
+    private var steps = 0
+
+    init(seed: UInt64) {
+        var profile = Profile()
+        profile.spuriousChance = 0
+        var options = World.Options()
+        options.addressSpace = 1 << 31
+        world = World(Choices(seed: seed, profile: profile), options, entropy: seed)
+        world.faults = false
+        random = WatchedEditor.RandomSource(seed: seed &* 31 &+ 7)
+        mayLose = seed % 4 == 0
+    }
+
+    func fail(_ what: String) { if violation == nil { violation = what } }
+
+    /// With `--trace`.
+    func say(_ what: @autoclosure () -> String) { if Stage.traces { print("    \(what())") } }
+
+    // MARK: Running
+
+    /// Something that a process does, to its end; or only so many steps of it: then the process dies. False: it died.
+    @discardableResult
+    func perform(
+        _ actor: Actor, steps most: Int = .max, _ body: @escaping () throws(StoreError) -> Void
+    ) throws(StoreError) -> Bool {
+        var outcome: Result<Void, StoreError>?
+        actor.process.spawn("deed") { _ in outcome = Result(catching: { () throws(StoreError) in try body() }) }
+        var count = 0
+        while outcome == nil, count < most {
+            count += 1
+            if !world.step() || count > 5_000_000 {
+                fail("standstill: \(world.violation ?? world.tasksForReports)")
+                return true
+            }
+        }
+        steps = count
+        if let outcome {
+            try outcome.get()
+            return true
+        }
+        die(actor)
+        return false
+    }
+
+    private func die(_ actor: Actor) {
+        counts.deaths += 1
+        world.kill(actor.process)
+        // None of its code runs any more, not even to free what it had.
+        _ = Unmanaged.passRetained(actor)
+        actors.removeAll { $0 === actor }
+        if let inFlight { pending = inFlight }
+        inFlight = nil
+    }
+
+    // MARK: Processes
+
+    func configuration() throws(StoreError) -> StoreConfiguration {
+        var configuration = StoreConfiguration()
+        configuration.place = .file("d/store")
+        configuration.durability = .relaxed(milliseconds: 50)
+        try configuration.set(.logBytes, 1 << 20)
+        if mayLose { try configuration.set(.observerLag, 6) }
+        return configuration
+    }
+
+    func startActor() -> Actor {
+        processes += 1
+        return Actor(processes, world.startProcess())
+    }
+
+    private func open(_ actor: Actor, with schema: WatchedSchema? = nil) throws(StoreError) {
+        try perform(actor) { [self] () throws(StoreError) in
+            var configuration = try configuration()
+            if let schema {
+                configuration.schema = try schema.draft()
+                configuration.schemaVersion = schema.version
+            }
+            actor.store = try Store.open(configuration, machine: actor.process.machine)
+        }
+        actors.append(actor)
+    }
+
+    private func close(_ actor: Actor) throws(StoreError) {
+        try perform(actor) { () throws(StoreError) in
+            for reader in actor.readers { reader.observer?.close() }
+            try actor.store.close()
+        }
+        actors.removeAll { $0 === actor }
+        world.kill(actor.process)
+    }
+
+    // MARK: The course
+
+    func run(steps: Int) throws(StoreError) -> String? {
+        let content = WatchedContent(), maker = startActor(), first = startActor()
+        past.append(WatchedPast.Commit(version: 0, content: content, actor: 0))
+        try open(maker, with: content.schema)
+        try close(maker)
+        // Without a schema: it is not refused whatever becomes of that.
+        try open(first)
+        for _ in 0..<4 { try write(first, silencing: []) }
+        for kind in WatchedKind.all where random.chance(0.6) {
+            try observe(kind, first)
+            // Those who ask the same have one answer in common.
+            if random.chance(0.2) { try observe(kind, first) }
+        }
+        for _ in 0..<steps where violation == nil { try step() }
+        for actor in actors where violation == nil { try deliver(actor, resumingAll: true) }
+        if violation == nil { try compareContent() }
+        if violation == nil { for actor in actors { try close(actor) } }
+        return violation
+    }
+
+    func end() {
+        for process in world.processes { world.kill(process) }
+        SharedStore.forgetAll()
+        world.end()
+    }
+
+    private func step() throws(StoreError) {
+        let actor = actors[random.below(actors.count)]
+        switch random.below(100) {
+        case 0...54: try write(actor, silencing: random.chance(0.3) ? silenceable(actor) : [])
+        case 55...79: try deliver(actor)
+        case 80...82: if actors.count < 3 { try join() }
+        case 83: if actor !== actors[0] { try close(actor) }
+        case 84...86: if actor !== actors[0] { try dieWriting(actor) }
+        case 87...89: try changeSchema(by: random.chance(0.4) ? actor : nil)
+        case 90...91: try perform(actor) { () throws(StoreError) in try actor.store.checkpoint() }
+        case 92: if random.chance(0.3) { try lapTheLog(actor) }
+        case 93...95: try endOneAndBegin(actor)
+        case 96: if random.chance(0.5) { try observeFound(actor) }
+        default: try pause(actor)
+        }
+    }
+
+    private func join() throws(StoreError) {
+        let actor = startActor()
+        try open(actor)
+        for kind in WatchedKind.all where random.chance(0.2) { try observe(kind, actor) }
+    }
+
+    private func pause(_ actor: Actor) throws(StoreError) {
+        guard let reader = random.one(of: actor.readers) else { return }
+        reader.isPaused.toggle()
+        try perform(actor) { () throws(StoreError) in
+            if reader.isPaused { reader.observer!.pause() } else { reader.observer!.resume() }
+        }
+    }
+
+    private func endOneAndBegin(_ actor: Actor) throws(StoreError) {
+        if let reader = random.one(of: actor.readers) {
+            actor.readers.removeAll { $0 === reader }
+            try perform(actor) { () throws(StoreError) in reader.observer!.close() }
+        }
+        // Those whose end was told give way to others.
+        for reader in actor.readers where reader.isEnded && random.chance(0.5) {
+            actor.readers.removeAll { $0 === reader }
+            try perform(actor) { () throws(StoreError) in reader.observer!.close() }
+            try observe(reader.kind, actor)
+        }
+        if let kind = random.one(of: WatchedKind.all) { try observe(kind, actor) }
+    }
+
+    private func silenceable(_ actor: Actor) -> [WatchedReader] {
+        actor.readers.filter { !$0.isEnded && !$0.wantsInitial && random.chance(0.25) }
+    }
+
+    // MARK: Observers
+
+    private func observe(_ kind: WatchedKind, _ actor: Actor) throws(StoreError) {
+        if !kind.needs.allSatisfy({ past.newest.schema.has($0) }) { return }
+        try perform(actor) { [self] () throws(StoreError) in
+            let view = try actor.store.openView()
+            defer { view.close() }
+            try settle(view)
+            guard let reader = try makeReader(kind, view) else { return }
+            var options = ObserverOptions(keyPaths: kind.paths)
+            options.isInitial = random.chance(0.15)
+            reader.wantsInitial = options.isInitial
+            let handler: Observer.Handler = { [unowned self, unowned reader, unowned actor] changes in
+                take(changes, reader, actor)
+                return nil
+            }
+            let store = actor.store!, tag = store.shared.tag
+            func object(_ kind: WatchedContent.Kind) throws(StoreError) -> ObjectID {
+                ObjectID(classID: try view.findClass(kind.name), storeTag: tag, key: reader.owner)
+            }
+            switch kind.way {
+            case .whole:
+                reader.observer = try store.observe(try view.findClass(kind.kind.name), options, handler: handler)
+            case .query:
+                reader.observer = try store.observe(try query(kind, view), options, handler: handler)
+            case .object:
+                reader.observer = try store.observe(try object(kind.kind), options, handler: handler)
+            case .inverse:
+                let property = try view.findProperty(try view.findClass("Item"), "tag")
+                reader.observer = try store.observe(
+                    try view.query(incoming: try object(.tag), property), options, handler: handler)
+            case .collection(let name):
+                let property = try view.findProperty(try view.findClass("Tag"), name)
+                let id = CollectionID(owner: try object(.tag), propertyID: property)
+                reader.observer = try store.observe(id, options, handler: handler)
+            case .partOfList(let text):
+                let property = try view.findProperty(try view.findClass("Tag"), "items")
+                let id = CollectionID(owner: try object(.tag), propertyID: property)
+                let part = try view.query(try view.findClass("Item"), parsing: text(past.newest.schema))
+                reader.observer = try store.observe(try view.query(of: id).then(part), options, handler: handler)
+            case .commits:
+                reader.observer = try store.observeCommits(options, handler: handler)
+            }
+            actor.readers.append(reader)
+        }
+    }
+
+    /// Nil: there is no object that it could be about.
+    private func makeReader(_ kind: WatchedKind, _ view: View) throws(StoreError) -> WatchedReader? {
+        let version = try view.version(), content = past.content(at: version)
+        var owner: Int64 = 0
+        if kind.hasOwner {
+            guard let some = random.one(of: content.keys(kind.isObject ? kind.kind : .tag)) else { return nil }
+            owner = some
+        }
+        readerNumbers += 1
+        let reader = WatchedReader(readerNumbers, kind, owner: owner, content.schema)
+        reader.begin(content, at: version)
+        return reader
+    }
+
+    private func query(_ kind: WatchedKind, _ view: View) throws(StoreError) -> Query {
+        guard case .query(let text) = kind.way else { return Query(all: try view.findClass(kind.kind.name)) }
+        return try view.query(try view.findClass(kind.kind.name), parsing: text(past.newest.schema))
+    }
+
+    /// An observer that begins with what results show, which is not the newest any more.
+    private func observeFound(_ actor: Actor) throws(StoreError) {
+        guard let kind = random.one(of: WatchedKind.all), case .query = kind.way,
+            kind.needs.allSatisfy({ past.newest.schema.has($0) })
+        else { return }
+        try perform(actor) { [self] () throws(StoreError) in
+            let view = try actor.store.openView()
+            defer { view.close() }
+            try settle(view)
+            guard let reader = try makeReader(kind, view) else { return }
+            let results = try view.find(try query(kind, view))
+            _ = results.count
+            try writeInside(actor, silencing: [])
+            reader.observer = try results.observe(ObserverOptions(keyPaths: kind.paths)) {
+                [unowned self, unowned reader, unowned actor] changes in
+                take(changes, reader, actor)
+                return nil
+            }
+            actor.readers.append(reader)
+        }
+    }
+
+    // MARK: Delivery
+
+    private func deliver(_ actor: Actor, resumingAll: Bool = false) throws(StoreError) {
+        try perform(actor) { [self] () throws(StoreError) in
+            for reader in actor.readers where reader.isPaused && (resumingAll || random.chance(0.3)) {
+                reader.isPaused = false
+                reader.observer!.resume()
+            }
+            for reader in actor.readers { reader.refuses = random.chance(0.1) }
+            let view = try actor.store.openView()
+            try settle(view)
+            while try actor.store.hub.deliver() > 0, violation == nil {}
+            _ = try view.refresh()
+            let version = try view.version()
+            view.close()
+            for reader in actor.readers where !reader.isPaused && violation == nil {
+                if reader.wantsInitial { fail("missed: \(reader.name) is not told that it begins") }
+                if reader.known >= version { continue }
+                let step = past.step(from: reader.known, to: version, of: reader)
+                if let problem = reader.miss(step) { fail(problem) }
+                reader.known = version
+            }
+            counts.deliveries += 1
+        }
+        let oldest = actors.flatMap { $0.readers.map(\.known) }.min() ?? past.newestVersion
+        past.forget(before: min(oldest, past.newestVersion))
+        if violation == nil, random.chance(0.1) { try compareContent() }
+    }
+
+    private func take(_ changes: ChangeSet, _ reader: WatchedReader, _ actor: Actor) {
+        if reader.refuses {
+            reader.refuses = false
+            changes.isUntold = true
+            return
+        }
+        counts.note(changes)
+        if reader.isPaused { fail("told: \(reader.name) is paused") }
+        if changes.isInitial != reader.wantsInitial { return fail("told: \(reader.name) that it begins") }
+        if changes.isInitial || changes.isLost {
+            if changes.isLost && !mayLose { fail("told: \(reader.name) is lost") }
+            if !changes.changes.isEmpty { fail("told: \(reader.name) of changes when it begins") }
+            reader.wantsInitial = false
+            let content = past.content(at: changes.toVersion)
+            reader.begin(content, at: changes.toVersion)
+            reader.isEnded = reader.isEnded || !reader.exists(in: content)
+            if changes.isOwnerDeleted != !reader.exists(in: content) {
+                fail("owner: \(reader.name) begins: \(changes.isOwnerDeleted)")
+            }
+            return
+        }
+        if changes.fromVersion < reader.toldVersion {
+            return fail(
+                "twice: \(reader.name) knows version \(reader.toldVersion), and is told from \(changes.fromVersion) on")
+        }
+        let step = past.step(from: reader.known, to: changes.toVersion, of: reader)
+        counts.note(step)
+        say(
+            """
+            P\(actor.number) \(reader.name): \(changes.fromVersion) (\(reader.known)) to \(changes.toVersion)\
+            \(changes.isCompared ? ", compared" : "")\(step.isPartlySilent ? ", partly silent" : ""): deleted \
+            \(changes.deleted), inserted \(changes.inserted), modified \(changes.modified), moved \(changes.moved)
+            """)
+        if let problem = reader.take(changes, step) {
+            return fail("\(problem), from version \(changes.fromVersion) to \(changes.toVersion)")
+        }
+        if changes.isFromOtherProcess, !past.hasOthers(than: actor.number, from: reader.known, to: changes.toVersion) {
+            fail("told: \(reader.name) of another process")
+        }
+        (reader.known, reader.toldVersion) = (changes.toVersion, changes.toVersion)
+    }
+
+    /// The plain values are those of the store.
+    private func compareContent() throws(StoreError) {
+        let actor = actors[0]
+        try perform(actor) { [self] () throws(StoreError) in
+            let view = try actor.store.openView().freeze()
+            defer { view.close() }
+            try settle(view)
+            if let problem = try Editor(view, past.content(at: try view.version()), random).difference() {
+                fail("history: \(problem)")
+            }
+        }
+    }
+}

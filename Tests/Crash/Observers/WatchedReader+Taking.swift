@@ -1,0 +1,280 @@
+import ObjStoreCore
+
+/// What a reader does with a change set, and what he finds wrong with it: nothing, or a text that begins with the name
+/// of the assertion.
+///
+/// ```
+///  twice       what was told is told again                 owner      that its owner is gone is told, or not, wrongly
+///  told        of nothing, or of what is not there          content    what came and went is not what differs
+///  positions   objects do not stand where it says           modified   objects, or properties, that nobody wrote
+///  moves       more moves than there need be                missed     nothing is told of what has changed
+/// ```
+extension WatchedReader {
+    private typealias Positions = [UInt64]
+
+    /// - Parameter step: from what he knows to the version of the change set.
+    func take(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
+        if kind.isCommits { return step.hasCommits && changes.isOfCommits ? nil : "told: \(name) of nothing" }
+        let wanted = wanted(step.after), before = copy, beforeNames = names
+        let ends = !isEnded && !exists(in: step.after) && step.hasCommits
+        if changes.isOwnerDeleted != ends { return "owner: \(name): \(changes.isOwnerDeleted)" }
+        // He has deleted the owner himself: of others' changes before that he is told still.
+        if isEnded && !step.isPartlySilent { return "owner: \(name) is told though it has ended" }
+        if changes.changes.isEmpty && !ends { return "told: \(name) of nothing" }
+        if let problem = kind.isMap ? applyMap(changes, step) : apply(changes) { return problem }
+        if copy != wanted { return "content: \(name) has \(copy), not \(wanted)" }
+        if names != wantedNames(step.after) { return "content: \(name) has \(names)" }
+        if ends {
+            isEnded = true
+            return nil
+        }
+        if kind.isMap { return checkMap(changes, step, beforeNames, before) }
+        return checkNet(changes, before, wanted) ?? checkModified(changes, step) ?? checkMoves(changes, step, before)
+            ?? takeValues(changes, step)
+    }
+
+    /// Nothing was told of a step.
+    func miss(_ step: WatchedStep) -> String? {
+        let wanted = wanted(step.after)
+        if isEnded { return copy.isEmpty ? nil : "missed: \(name) has ended, and has \(copy)" }
+        if kind.isCommits { return step.hasCommits ? "missed: \(name) is not told of commits" : nil }
+        if !exists(in: step.after) { return step.hasCommits ? "missed: \(name) is not told of its end" : nil }
+        if copy != wanted || names != wantedNames(step.after) {
+            return "missed: \(name) has \(copy), and is not told that it is \(wanted)"
+        }
+        // What was written with the value that it had is seen in the log alone.
+        let certain = step.isRough || step.hasOtherSchema || step.isPartlySilent ? step.real : step
+        takeRetyped(step)
+        if step.isPartlySilent { return nil }
+        let modified = kind.isMap ? Set(entriesModified(certain)) : Set(modifications(certain).keys.map { "\($0)" })
+        return modified.isEmpty ? nil : "missed: \(name) is not told that \(modified.sorted()) are modified"
+    }
+
+    // MARK: Doing what it says
+
+    /// What went and what was moved is taken out from the back, then put in from the front.
+    private func apply(_ changes: ChangeSet) -> String? {
+        guard kind.hasPositions else { return applyWithout(changes) }
+        guard let indices = changes.indices else { return "positions: \(name) has none" }
+        let before = copy
+        for (positions, keys, what) in [
+            (indices.deleted, changes.deleted, "deleted"),
+            (indices.modifiedBefore, changes.modified, "modified before"),
+            (indices.movedBefore, changes.moved, "moved before"),
+        ] {
+            if let problem = named(positions, keys, before, what, isAscending: true) { return problem }
+        }
+        for place in (indices.deleted + indices.movedBefore).sorted(by: >) { copy.remove(at: Int(place)) }
+        let coming =
+            zip(indices.inserted, changes.inserted).map { ($0, $1) }
+            + zip(indices.movedAfter, changes.moved).map { ($0, $1) }
+        for (place, key) in coming.sorted(by: { $0.0 < $1.0 }) {
+            guard place <= copy.count else { return "positions: \(name): \(place) of \(copy.count)" }
+            copy.insert(key, at: Int(place))
+        }
+        return named(indices.inserted, changes.inserted, copy, "inserted", isAscending: true)
+            ?? named(indices.modifiedAfter, changes.modified, copy, "modified after", isAscending: true)
+            ?? named(indices.movedAfter, changes.moved, copy, "moved after", isAscending: false)
+    }
+
+    private func named(
+        _ positions: Positions, _ keys: [Key], _ list: [Key], _ what: String, isAscending: Bool
+    ) -> String? {
+        let found = positions.map { $0 < list.count ? list[Int($0)] : -1 }
+        if found != keys { return "positions: \(name), \(what): \(found), not \(keys)" }
+        if isAscending, zip(positions, positions.dropFirst()).contains(where: { $0 >= $1 }) {
+            return "positions: \(name), \(what): \(positions) do not ascend"
+        }
+        return nil
+    }
+
+    private func applyWithout(_ changes: ChangeSet) -> String? {
+        var own = Set(copy)
+        for key in changes.deleted where own.remove(key) == nil {
+            return "told: \(name) of the deletion of \(key), which it does not have"
+        }
+        for key in changes.inserted where !own.insert(key).inserted {
+            return "told: \(name) of the insertion of \(key), which it has"
+        }
+        for key in changes.modified where !own.contains(key) {
+            return "told: \(name) of a modification of \(key), which it does not have"
+        }
+        copy = own.sorted()
+        return nil
+    }
+
+    private func applyMap(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
+        guard let keys = changes.keys, let indices = changes.indices else { return "keys: \(name) has none" }
+        let after = exists(in: step.after) ? step.after[.tag, owner]!.named : [:]
+        func text(_ value: Value) -> String {
+            String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
+        }
+        func stand(_ keys: [String], at positions: Positions, in list: [String]) -> Bool {
+            positions.map { $0 < list.count ? list[Int($0)] : "" } == keys
+        }
+        let deleted = keys.deleted.map(text), inserted = keys.inserted.map(text), modified = keys.modified.map(text)
+        let old = names, now = old.filter { !deleted.contains($0) } + inserted
+        (names, copy) = (now.sorted(), [])
+        for (name, key) in zip(names, names.map { after[$0] }) {
+            guard let key else { return "content: \(self.name) has the key \(name)" }
+            copy.append(key)
+        }
+        guard stand(deleted, at: indices.deleted, in: old), stand(inserted, at: indices.inserted, in: names),
+            stand(modified, at: indices.modifiedBefore, in: old), stand(modified, at: indices.modifiedAfter, in: names)
+        else { return "positions: \(name): \(deleted), \(inserted), \(modified)" }
+        return nil
+    }
+
+    // MARK: What it must be
+
+    /// Nothing that came and went, or stayed, is told as the one or the other.
+    private func checkNet(_ changes: ChangeSet, _ before: [Key], _ after: [Key]) -> String? {
+        func without(_ list: [Key], _ others: [Key]) -> [Key] {
+            var rest = Dictionary(others.map { ($0, 1) }, uniquingKeysWith: +)
+            return list.filter { key in
+                guard let count = rest[key], count > 0 else { return true }
+                rest[key] = count - 1
+                return false
+            }
+        }
+        let deleted = without(before, after).sorted(), inserted = without(after, before).sorted()
+        if changes.deleted.sorted() == deleted && changes.inserted.sorted() == inserted { return nil }
+        return "content: \(name): \(changes.deleted) and \(changes.inserted) are told, not \(deleted), \(inserted)"
+    }
+
+    /// By the key of each object that it had and has.
+    private func modifications(_ step: WatchedStep) -> [Key: Set<String>] {
+        let had = Set(kind.content(step.before, owner))
+        var modified: [Key: Set<String>] = [:]
+        for key in Set(wanted(step.after)) where had.contains(key) {
+            modified[key] = step.modified(WatchedContent.Place(kind: kind.kind, key: key), kind)
+        }
+        return modified
+    }
+
+    private func told(_ changes: ChangeSet, _ schema: WatchedSchema) -> [Key: Set<String>] {
+        var told: [Key: Set<String>] = [:]
+        for (index, key) in (changes.modified + changes.moved).enumerated() {
+            let names = kind.kind.properties.filter { name in
+                let stored = schema.name(name, of: kind.kind)
+                guard let place = changes.schema.properties.firstIndex(where: { $0.name == stored }) else {
+                    return false
+                }
+                return changes.hasChanged(place, ofModification: index)
+            }
+            told[key, default: []].formUnion(names)
+        }
+        return told
+    }
+
+    private func checkModified(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
+        let told = told(changes, step.after.schema), moved = Set(changes.moved)
+        let possible = modifications(step), isExact = !changes.isCompared && !step.isPartlySilent
+        for (key, names) in told {
+            if let wanted = possible[key] {
+                if names.isSubset(of: wanted) || step.isPartlySilent || step.hasOtherSchema { continue }
+            } else if moved.contains(key) || step.isPartlySilent {
+                // What has moved is told, whatever was written.
+                continue
+            }
+            return "modified: \(name): \(key) in \(names), not in \(possible[key] ?? [])"
+        }
+        // Where versions are compared, or he has changed some of it himself, what differs is certain.
+        for (key, names) in isExact ? possible : step.isPartlySilent ? [:] : modifications(step.real)
+        where told[key].map({ !$0.isSuperset(of: names) }) ?? true {
+            return "modified: \(name): \(key) in \(told[key] ?? []), not in \(names)"
+        }
+        return nil
+    }
+
+    /// As few as possible of what nobody wrote; none where all stand as they stood.
+    private func checkMoves(_ changes: ChangeSet, _ step: WatchedStep, _ before: [Key]) -> String? {
+        // What was written with the value that it had counts as unwritten there.
+        let isExact = !changes.isCompared && !step.isPartlySilent && kind.paths == nil
+        if changes.moved.isEmpty || Set(copy).count < copy.count || Set(before).count < before.count { return nil }
+        let stayed = Set(before).intersection(copy)
+        if before.filter(stayed.contains) == copy.filter(stayed.contains) {
+            return "moves: \(name): \(changes.moved), and nothing has moved"
+        }
+        if !isExact { return nil }
+        let unwritten = stayed.filter {
+            let place = WatchedContent.Place(kind: kind.kind, key: $0)
+            return !step.isWritten(place, nil) && step.modified(place, kind) == nil
+        }
+        let problem = checkMoves(of: unwritten, changes, before)
+        guard problem != nil, let value = kind.sortedBy else { return problem }
+        // Or of those that nothing moves; where it is followed, and not asked anew.
+        let still = unwritten.filter { value(step.before, $0) == value(step.after, $0) }
+        return checkMoves(of: still, changes, before) == nil ? nil : problem
+    }
+
+    private func checkMoves(of unwritten: Set<Key>, _ changes: ChangeSet, _ before: [Key]) -> String? {
+        let order = Dictionary(uniqueKeysWithValues: before.enumerated().map { ($1, $0) })
+        let numbers = copy.filter(unwritten.contains).map { order[$0]! }
+        var ends: [Int] = []
+        for number in numbers {
+            let place = ends.firstIndex { $0 >= number } ?? ends.count
+            if place == ends.count { ends.append(number) } else { ends[place] = number }
+        }
+        let moved = changes.moved.filter(unwritten.contains).count
+        if moved <= numbers.count - ends.count { return nil }
+        return "moves: \(name): \(moved) of \(changes.moved), where \(numbers.count - ends.count) would do"
+    }
+
+    /// What he shows of the objects is what they have.
+    private func takeValues(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
+        guard hasValues else { return nil }
+        takeRetyped(step)
+        for key in changes.deleted where !copy.contains(key) { values[key] = nil }
+        for key in changes.inserted { values[key] = step.after[kind.kind, key] }
+        for (key, names) in told(changes, step.after.schema) {
+            guard let now = step.after[kind.kind, key] else { return "told: \(name): \(key) is not there" }
+            for property in WatchedReader.valued where names.contains(property) { values[key]!.take(property, of: now) }
+        }
+        for key in copy {
+            guard let value = values[key], let now = step.after[kind.kind, key],
+                WatchedReader.valued.allSatisfy({ value.value($0) == now.value($0) })
+            else { return "values: \(name) has \(values[key].map { "\($0)" } ?? "nothing") of \(key)" }
+        }
+        return nil
+    }
+
+    /// A property of another kind is another one: who shows it has to look.
+    private func takeRetyped(_ step: WatchedStep) {
+        if step.before.schema.lives["mark"] == step.after.schema.lives["mark"] { return }
+        for key in copy { values[key]?.mark = step.after[kind.kind, key]?.mark ?? 0 }
+    }
+
+    // MARK: Maps
+
+    /// Keys that it had and has, and behind which something was written.
+    private func entriesModified(_ step: WatchedStep) -> [String] {
+        let was = step.before[.tag, owner]?.named ?? [:], now = step.after[.tag, owner]?.named ?? [:]
+        return now.keys.filter { name in
+            guard was[name] != nil else { return false }
+            let tag = WatchedContent.Place(kind: .tag, key: owner),
+                item = WatchedContent.Place(kind: .item, key: now[name]!)
+            return step.isWritten(tag, "named/" + name) || step.modified(item, kind) != nil
+        }
+    }
+
+    private func checkMap(
+        _ changes: ChangeSet, _ step: WatchedStep, _ before: [String], _ old: [Key]
+    ) -> String? {
+        guard let keys = changes.keys else { return "keys: \(name) has none" }
+        func texts(_ values: [Value]) -> Set<String> {
+            Set(
+                values.map {
+                    String(decoding: UnsafeRawBufferPointer(start: $0.pointer, count: $0.count), as: UTF8.self)
+                })
+        }
+        let deleted = texts(keys.deleted), inserted = texts(keys.inserted), modified = texts(keys.modified)
+        if deleted != Set(before).subtracting(names) || inserted != Set(names).subtracting(before) {
+            return "content: \(name): keys \(deleted) and \(inserted) are told"
+        }
+        if step.isPartlySilent { return nil }
+        let least = Set(entriesModified(step.real)), most = Set(entriesModified(step))
+        if least.isSubset(of: modified) && modified.isSubset(of: most) { return nil }
+        return "modified: \(name): keys \(modified), not \(most), of which \(least) are certain"
+    }
+}

@@ -1,0 +1,146 @@
+import ObjStoreCore
+
+/// An observer, and who reads what it is told: he has a copy of what he observes, to which he does what each change set
+/// says.
+final class WatchedReader {
+    typealias Key = WatchedContent.Key
+
+    let number: Int
+    let kind: WatchedKind
+    let owner: Key
+    var observer: Observer?
+    /// The version of which he has all.
+    var known: UInt64 = 0
+    /// What the last change set led to.
+    var toldVersion: UInt64 = 0
+    var copy: [Key] = []
+    /// Of a map, as long as the copy.
+    var names: [String] = []
+    var values: [Key: WatchedContent.Thing] = [:]
+    /// Nothing more comes.
+    var isEnded = false
+    var isPaused = false
+    /// A first change set is to come.
+    var wantsInitial = false
+    /// Makes its work undone now and then.
+    var refuses = false
+    /// Those of the properties that it needs, when it began.
+    private let lives: [Int]
+
+    init(_ number: Int, _ kind: WatchedKind, owner: Key, _ schema: WatchedSchema) {
+        (self.number, self.kind, self.owner) = (number, kind, owner)
+        lives = kind.needs.map { schema.lives[$0]! }
+    }
+
+    var name: String { "\(kind.name)\(kind.hasOwner ? " of \(owner)" : "") (\(number))" }
+
+    /// Whether what it is about is there; else it has ended.
+    func exists(in content: WatchedContent) -> Bool {
+        if zip(kind.needs, lives).contains(where: { content.schema.lives[$0] != $1 }) { return false }
+        return !kind.endsWithOwner || content[.tag, owner] != nil
+    }
+
+    func wanted(_ content: WatchedContent) -> [Key] { exists(in: content) ? kind.content(content, owner) : [] }
+
+    func wantedNames(_ content: WatchedContent) -> [String] {
+        kind.isMap && exists(in: content) ? content[.tag, owner]!.named.keys.sorted() : []
+    }
+
+    /// Begins with the content of a version.
+    func begin(_ content: WatchedContent, at version: UInt64) {
+        (known, toldVersion) = (version, version)
+        copy = wanted(content)
+        names = wantedNames(content)
+        values = [:]
+        for key in copy { values[key] = content[kind.kind, key] }
+    }
+
+    // MARK: What he has done himself
+
+    /// Whether it is certain what a transaction does to his copy: he has all before it, or nothing moves.
+    func canApply(from old: WatchedContent, to new: WatchedContent) -> Bool {
+        let before = wanted(old), after = wanted(new)
+        if copy == before { return true }
+        if kind.isMap { return true }
+        let stayed = Set(before).intersection(after)
+        return before.filter(stayed.contains) == after.filter(stayed.contains)
+            && [before, after, copy].allSatisfy { Set($0).count == $0.count }
+    }
+
+    /// What a transaction does of which he is not told.
+    func apply(from old: WatchedContent, to new: WatchedContent) {
+        let before = wanted(old), after = wanted(new)
+        if kind.isMap {
+            applyMap(from: old, to: new)
+        } else if copy == before {
+            copy = after
+        } else {
+            copy.removeAll { before.contains($0) && !after.contains($0) }
+            for (place, key) in after.enumerated() where !before.contains(key) {
+                copy.removeAll { $0 == key }
+                if kind.isAscending {
+                    copy.insert(key, at: copy.firstIndex { $0 > key } ?? copy.count)
+                } else {
+                    let behind = after[..<place].last { copy.contains($0) }
+                    copy.insert(key, at: behind.map { copy.firstIndex(of: $0)! + 1 } ?? 0)
+                }
+            }
+        }
+        if exists(in: old) && !exists(in: new) { isEnded = true }
+        for key in copy {
+            // What is not there any more is told as deleted.
+            guard let now = new[kind.kind, key] else { continue }
+            guard let was = old[kind.kind, key], before.contains(key), var value = values[key] else {
+                values[key] = now
+                continue
+            }
+            for property in WatchedReader.valued where was.value(property) != now.value(property) {
+                value.take(property, of: now)
+            }
+            values[key] = value
+        }
+    }
+
+    private func applyMap(from old: WatchedContent, to new: WatchedContent) {
+        let before = exists(in: old) ? old[.tag, owner]!.named : [:]
+        let after = exists(in: new) ? new[.tag, owner]!.named : [:]
+        var own = Dictionary(uniqueKeysWithValues: zip(names, copy))
+        for name in Set(before.keys).union(after.keys) where before[name] != after[name] { own[name] = after[name] }
+        names = own.keys.sorted()
+        copy = names.map { own[$0]! }
+    }
+
+    /// What a reader shows of an object.
+    static let valued = ["number", "mark", "tag"]
+    var hasValues: Bool { kind.paths == nil && !kind.isMap }
+}
+
+extension WatchedKind {
+    /// In the order of creation, or of a set of links.
+    var isAscending: Bool {
+        switch way {
+        case .whole, .object, .inverse, .commits: true
+        case .collection(let name): name == "crew"
+        case .partOfList: false
+        case .query: !name.contains("SORT") && !name.contains("DISTINCT")
+        }
+    }
+}
+
+extension WatchedContent.Thing {
+    func value(_ property: String) -> Int64? {
+        switch property {
+        case "number": number
+        case "mark": mark
+        default: tag
+        }
+    }
+
+    mutating func take(_ property: String, of other: Self) {
+        switch property {
+        case "number": number = other.number
+        case "mark": mark = other.mark
+        default: tag = other.tag
+        }
+    }
+}
