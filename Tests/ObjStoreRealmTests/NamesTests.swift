@@ -55,6 +55,28 @@ extension RealmExamples {
             XCTAssertEqual(try sections.freeze().thaw()?.map { $0.map(\.id) } ?? [], [[1], [2, 3, 4]])
         }
 
+        @Test func observedSections() throws {
+            let told = Mutex<[String]>([])
+            let sections = dogs.sectioned(by: \.alive)
+            let all = sections.observe { change in
+                guard case .update(_, let deletions, _, _, let new, let old) = change.kind else { return }
+                told.withLock { $0.append("all \(deletions) \(new) \(old)") }
+            }
+            let one = sections[1].observe(keyPaths: ["name"]) { change in
+                told.withLock { $0.append("one \(change.insertions) \(change.modifications)") }
+            }
+            try realm.store.deliver()
+            try realm.write {
+                dogs[0].alive = true
+                dogs[3].name = "x"
+            }
+            try realm.store.deliver()
+            XCTAssertEqual(told.withLock { $0 }, ["one [] []", "all [[0][0]] [] [0]", "one [[0][0]] [[0][3]]"])
+            all.invalidate()
+            one.invalidate()
+            sections.observe(keyPaths: ["nothing"]) { _ in }.invalidate()
+        }
+
         @Test func observing() throws {
             let told = Mutex<[String]>([])
             let results = dogs.observe { change in told.withLock { $0.append("results \(change.modifications)") } }

@@ -12,9 +12,16 @@ public struct ResultsSection<Key: CollectionElement, SectionElement: Object> {
     private let space: ObjectSpace
     /// Nil: of nothing.
     private let origin: (sections: SectionsNow, binding: ClassBinding)?
+    /// What it is a section of; nil: of nothing.
+    let parent: SectionedResults<Key, SectionElement>?
 
-    init(_ number: Int, of sections: SectionsNow, _ space: ObjectSpace, _ binding: ClassBinding) {
+    init(
+        _ number: Int, of sections: SectionsNow, _ parent: SectionedResults<Key, SectionElement>,
+        _ binding: ClassBinding
+    ) {
         self.number = number
+        self.parent = parent
+        let space = parent.results.space
         self.space = space
         origin = (sections, binding)
         (key, count) = sections.withSection(number) { (key, count) in (space.sectionKey(key), count) }
@@ -22,8 +29,13 @@ public struct ResultsSection<Key: CollectionElement, SectionElement: Object> {
 
     /// Where there is no section: no objects.
     init(nothingIn space: ObjectSpace) {
-        (number, count, key, origin) = (0, 0, Key._emptyElement, nil)
+        (number, count, key, origin, parent) = (0, 0, Key._emptyElement, nil, nil)
         self.space = space
+    }
+
+    // For other modules of the package.
+    package func report(_ error: any Error) {
+        if let error = error as? ObjStoreError { space.handle.reports.report(error) } else { parent?.report(error) }
     }
 
     /// Where the objects are in the results, ascending.

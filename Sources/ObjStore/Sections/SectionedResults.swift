@@ -26,8 +26,8 @@ public struct SectionedResults<Key: CollectionElement, SectionElement: Object>: 
     }
 
     let results: Results<SectionElement>
-    private let source: Source
-    private let flags: Sections.Flags
+    let source: Source
+    let flags: Sections.Flags
     private let cache = SectionsCache<ResultsSection<Key, SectionElement>>()
 
     init(_ results: Results<SectionElement>, _ source: Source, _ flags: Sections.Flags) {
@@ -89,7 +89,7 @@ public struct SectionedResults<Key: CollectionElement, SectionElement: Object>: 
                     try sections.find(key: values[0])
                 }
             }
-            return number.map { ResultsSection($0, of: sections, results.space, binding) }
+            return number.map { ResultsSection($0, of: sections, self, binding) }
         }
     }
 
@@ -115,51 +115,65 @@ public struct SectionedResults<Key: CollectionElement, SectionElement: Object>: 
 
     // MARK: Making
 
-    private func now() throws -> (SectionsNow, ClassBinding) {
+    func now() throws -> (SectionsNow, ClassBinding) {
         let (list, binding) = try results.list()
         if let sections = cache.sections(of: list) { return (sections.now(), binding) }
-        let sections: Sections
-        switch source {
-        case .nodes(let nodes):
-            sections = try nodes.withoutPosition { (nodes) throws(StoreError) in try list.sections(by: nodes, flags) }
-        case .text(var text, let arguments):
-            sections = try arguments.withArguments { (arguments) throws(StoreError) in
-                try text.withBytes { (bytes) throws(StoreError) in
-                    try list.sections(byParsing: bytes, arguments, flags)
-                }
-            }
-        case .function(let function): sections = try made(by: function, list, binding)
-        }
+        let sections = try make(of: list)
         cache.keep(sections)
         return (sections.now(), binding)
     }
 
+    func make(of list: ObjStoreCore.Results) throws -> Sections {
+        switch source {
+        case .nodes(let nodes):
+            return try nodes.withoutPosition { (nodes) throws(StoreError) in try list.sections(by: nodes, flags) }
+        case .text(var text, let arguments):
+            return try arguments.withArguments { (arguments) throws(StoreError) in
+                try text.withBytes { (bytes) throws(StoreError) in
+                    try list.sections(byParsing: bytes, arguments, flags)
+                }
+            }
+        case .function(let function): return try make(of: list, by: function)
+        }
+    }
+
     /// By what a function answers; its error is thrown as it is.
-    private func made(
-        by function: @escaping (SectionElement) throws -> Key, _ list: ObjStoreCore.Results, _ binding: ClassBinding
+    private func make(
+        of list: ObjStoreCore.Results, by function: @escaping (SectionElement) throws -> Key
     ) throws -> Sections {
-        let space = results.space, last = LastAnswer()
+        let own = results.space, thrown = Guarded<(any Error)?>(nil)
         do throws(StoreError) {
-            return try list.sections(flags) { (view, body) throws(StoreError) in
+            return try list.sections(flags) { [weak shown = list.view] (view, body) throws(StoreError) in
+                // Observers look in a version of their own.
+                let space = view === shown ? own : ObjectSpace(own.handle, view, isFrozen: true)
+                let binding: ClassBinding
+                do throws(ObjStoreError) { binding = try space.binding(SectionElement.self) } catch {
+                    throw error.ofCore
+                }
+                var last: OwnedValue?
                 try body { (object) throws(StoreError) in
                     let key: Key
                     do { key = try function(space.materialise(SectionElement.self, binding, object.key)) } catch {
-                        last.error = error
-                        throw StoreError(.callback, "the function that says the key has failed")
+                        thrown.withLock { $0 = error }
+                        throw StoreError(.callback, "the function that says the key of a section threw \(error)")
                     }
                     let value = try withEncoded(CollectionOfOne(key)) { (values) throws(StoreError) in
                         try OwnedValue(copying: values[0])
                     }
-                    last.value = value
+                    last = value
                     return value.value
                 }
+                withExtendedLifetime(last) {}
             }
         } catch {
-            throw last.error ?? ObjStoreError(error)
+            throw thrown.withLock { $0 } ?? ObjStoreError(error)
         }
     }
 
-    private func reporting<T>(_ none: T, _ body: () throws -> T) -> T {
+    // For other modules of the package.
+    package func report(_ error: any Error) { results.report(error) }
+
+    func reporting<T>(_ none: T, _ body: () throws -> T) -> T {
         do { return try body() } catch {
             // Those of an invalidated store are empty.
             if !results.space.isInvalidated { results.report(error) }
@@ -180,14 +194,14 @@ extension SectionedResults: LiveCollection {
                     .outOfRange, "section \(index) of \(sections.count)", class: ClassInfo.name(of: SectionElement.self)
                 )
             }
-            return ResultsSection(index, of: sections, results.space, binding)
+            return ResultsSection(index, of: sections, self, binding)
         }
         return section ?? Element(nothingIn: results.space)
     }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
         reporting(Pinned([])) {
-            let (sections, binding) = try now(), space = results.space
-            return Pinned(bounds(sections.count)) { ResultsSection($0, of: sections, space, binding) }
+            let (sections, binding) = try now()
+            return Pinned(bounds(sections.count)) { ResultsSection($0, of: sections, self, binding) }
         }
     }
     public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { cache.walks.with(body) }
@@ -223,12 +237,6 @@ extension SectionedResults {
         walk(to: Self.index(index, distance, limit), from: index)
     }
     @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
-}
-
-/// What a function has answered last: its bytes are read until it is asked again.
-private final class LastAnswer {
-    var value: OwnedValue?
-    var error: (any Error)?
 }
 
 /// The sections of one list.

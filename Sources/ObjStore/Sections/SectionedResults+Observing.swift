@@ -1,0 +1,163 @@
+internal import ObjStoreCore
+
+extension SectionedResults {
+    /// Calls `handler` with what changes: first an initial change set, then one for all that was committed since the
+    /// last, as ``Results/observe(keyPaths:_:)`` does. A change of what says the key of a section counts in any case.
+    ///
+    /// A function that says the keys is called for all objects after each commit that is delivered, with frozen objects
+    /// of that version.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observing(keyPaths, one: nil, handler) }
+
+    /// The same with key paths: `sections.observe(keyPaths: [\.age]) { change in … }`.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [PartialKeyPath<SectionElement>],
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), one: nil, handler) }
+
+    /// What changes, for a task: `for await change in sections.changes { … }`; see ``Results/changes``.
+    public var changes: SectionChangeSequence<Key, SectionElement> {
+        SectionChangeSequence(self) { () throws(ObjStoreError) in nil }
+    }
+    /// The same for modifications of these properties only.
+    public func changes(keyPaths: [String]) -> SectionChangeSequence<Key, SectionElement> {
+        SectionChangeSequence(self) { () throws(ObjStoreError) in keyPaths }
+    }
+    public func changes(keyPaths: [PartialKeyPath<SectionElement>]) -> SectionChangeSequence<Key, SectionElement> {
+        SectionChangeSequence(self) { () throws(ObjStoreError) in try ClassInfo.names(keyPaths) }
+    }
+
+    // For other modules of the package.
+    package func observing(
+        _ names: [String]?, one: Key?,
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken {
+        let live = results.space
+        let observer = try observer(names, one: one) { change in
+            live.telling("a change handler") { try handler(change) }
+        }
+        return NotificationToken(observer, live.handle)
+    }
+    package func observing(
+        _ keyPaths: [PartialKeyPath<SectionElement>], one: Key?,
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), one: one, handler) }
+
+    /// - Parameters:
+    ///   - one: the key of the one section that is observed; nil: all.
+    ///   - hub: delivers; nil: the store's.
+    fileprivate func observer(
+        _ keyPaths: [String]?, one: Key?, on hub: ObserverHub? = nil,
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) -> StoreError?
+    ) throws -> Observer {
+        let space = results.space
+        guard !space.isFrozen else {
+            throw ObjStoreError(
+                .wrongView, "frozen results never change", class: ClassInfo.name(of: SectionElement.self))
+        }
+        var key: OwnedValue?
+        if let one {
+            key = try core { () throws(StoreError) in
+                try withEncoded(CollectionOfOne(one)) { (values) throws(StoreError) in
+                    try OwnedValue(copying: values[0])
+                }
+            }
+        }
+        let list = try results.asking(space.view) { (view, _, query) throws(StoreError) in try view.find(query) }
+        let sections = try make(of: list), owned = key
+        return try core { () throws(StoreError) in
+            while true {
+                do throws(StoreError) {
+                    return try sections.observe(
+                        ObserverOptions(initial: true, keyPaths: keyPaths), one: owned?.value, on: hub
+                    ) { handler(SectionChangeSet($0, self, owned)) }
+                } catch {
+                    // Another thread has moved the view meanwhile.
+                    guard error.code == .wrongView else { throw error }
+                    _ = try sections.update()
+                }
+            }
+        }
+    }
+
+    /// The section with a key as the core has it.
+    func section(with key: Value) -> ResultsSection<Key, SectionElement>? {
+        reporting(nil) {
+            let (sections, binding) = try now()
+            return try core { () throws(StoreError) in try sections.find(key: key) }
+                .map { ResultsSection($0, of: sections, self, binding) }
+        }
+    }
+}
+
+extension ResultsSection {
+    /// Calls `handler` with what changes in the section with this key: what moves into it is an insertion, what moves
+    /// out of it a deletion; where it stands among the others is not told. Otherwise as
+    /// ``SectionedResults/observe(keyPaths:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observing(keyPaths, handler) }
+
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [PartialKeyPath<SectionElement>],
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), handler) }
+
+    // For other modules of the package.
+    package func observing(
+        _ names: [String]?, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken {
+        guard let parent else {
+            throw ObjStoreError(
+                .wrongView, "this section is one of nothing, and never changes",
+                class: ClassInfo.name(of: SectionElement.self))
+        }
+        return try parent.observing(names, one: key, handler)
+    }
+    package func observing(
+        _ keyPaths: [PartialKeyPath<SectionElement>],
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), handler) }
+}
+
+/// The changes of results in sections; see ``SectionedResults/changes``. Each loop over it starts again.
+public struct SectionChangeSequence<Key: CollectionElement, SectionElement: Object>: AsyncSequence, Sendable {
+    public typealias Element = SectionChangeSet<Key, SectionElement>
+    public typealias Failure = Never
+    private let sections: SectionedResults<Key, SectionElement>
+    private let names: Result<[String]?, ObjStoreError>
+
+    init(_ sections: SectionedResults<Key, SectionElement>, _ names: () throws(ObjStoreError) -> [String]?) {
+        self.sections = sections
+        self.names = Result(catching: names)
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        let sections = sections, names = names
+        return Iterator(
+            ChangeSource(sections.results.space.handle) { (hub, add) throws(ObjStoreError) in
+                do {
+                    _ = try sections.observer(try names.get(), one: nil, on: hub) { change in
+                        add(change)
+                        return nil
+                    }
+                } catch {
+                    throw error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
+                }
+            })
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let source: ChangeSource<Element>
+
+        init(_ source: ChangeSource<Element>) { self.source = source }
+
+        public mutating func next() async -> Element? { await source.next() }
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? { await source.next() }
+    }
+}
