@@ -404,6 +404,29 @@ def test_asyncio(store):
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("key", [Pet.age, Pet.owner.name, lambda pet: pet.age], ids=["own", "link", "function"])
+def test_since_a_version(tmp_path, key):
+    """A program that comes back follows from what it knew."""
+    path = tmp_path / "kept.objstore"
+    with objstore.open(path, models=[Pet, Owner, Home]) as store:
+        with store.write():
+            store.add_all(
+                [Pet(name=name, age=age, owner=Owner(name=name)) for name, age in (("a", 1), ("b", 2), ("c", 2))]
+            )
+        follower = Follower(store.objects(Pet).sections(key))
+        seen = store.bookmark()
+        store.keep_version("screen", seen)
+    with objstore.open(path, models=[Pet, Owner, Home]) as store:
+        with store.write():
+            pets = list(store.objects(Pet))
+            pets[0].age, pets[1].age = 2, 3
+            pets[2].owner.name = "a"
+        sections = store.objects(Pet).sections(key)
+        with sections.observe(follower, since=seen):
+            assert store.deliver() == 1
+        assert follower.sections == shown(sections)
+
+
 def test_what_is_refused(store):
     results = store.objects(Pet)
     sections = results.sections(Pet.age)
