@@ -43,17 +43,19 @@ static size_t quiet_object(const bench *b, size_t number) {
     return (size_t)id;
 }
 
-// A third each observes one object, by its key; objects of a name; objects of an age that nobody has.
+// A quarter each observes one object, by its key; objects of a name; objects of an age, and of some ages, that nobody has.
 static objstore_token *observe_other(const bench *b, store *s, objstore_view *view, size_t number) {
-    static const char *const texts[] = {"id == $0", "name == $0", "age == $0"};
-    const size_t i = quiet_object(b, number), kind = number % 3;
-    const objstore_value value = kind == 0   ? objstore_int((int64_t)i)
-                                 : kind == 1 ? objstore_string(objstore_text_of(name_of(b->data, i),
-                                                                                (int64_t)name_length(b->data, i)))
-                                             : objstore_int(100 + (int64_t)number);
+    static const char *const texts[] = {"id == $0", "name == $0", "age == $0", "age > $0 AND age < $1"};
+    const size_t i = quiet_object(b, number), kind = number % 4;
+    const objstore_value values[2] = {
+        kind == 0   ? objstore_int((int64_t)i)
+        : kind == 1 ? objstore_string(objstore_text_of(name_of(b->data, i), (int64_t)name_length(b->data, i)))
+                    : objstore_int(100 + (int64_t)number),
+        objstore_int(110 + (int64_t)number),
+    };
     objstore_query *query;
     objstore_token *token;
-    check(objstore_query_parse(view, s->person, objstore_cstr(texts[kind]), &value, 1, &query));
+    check(objstore_query_parse(view, s->person, objstore_cstr(texts[kind]), values, kind == 3 ? 2 : 1, &query));
     check(objstore_query_observe(query, s->handle, 0, hear_nothing, NULL, NULL, &token));
     check(objstore_query_close(query));
     return token;

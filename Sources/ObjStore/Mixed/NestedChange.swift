@@ -1,0 +1,111 @@
+internal import ObjStoreCore
+
+/// What happened to a list or dictionary inside of a mixed value between two versions, in this or another process: which
+/// elements came, went, moved and were replaced, by positions, and of a dictionary by keys.
+///
+/// It is a place that is observed: what is there after another value was put there is told by what leads to it. It keeps
+/// both versions: let go of it. Any thread.
+public struct NestedChange: Sendable {
+    private let changes: ObjStoreCore.ChangeSet
+    private let sides: ChangeSides
+
+    init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace) {
+        self.changes = changes
+        sides = ChangeSides(changes, live)
+    }
+
+    /// The first one of an observer: nothing has changed yet.
+    public var isInitial: Bool { changes.isInitial }
+    /// It came too late to say what changed (`Store.Configuration.observerLag`): look at everything anew.
+    public var isLost: Bool { changes.isLost }
+    /// Another process committed some of it.
+    public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
+    /// The owner was deleted, or the property dropped, and nothing more comes.
+    public var isOwnerDeleted: Bool { changes.isOwnerDeleted }
+    /// There were elements, and there are none.
+    public var isCleared: Bool { changes.isCleared }
+    public var fromVersion: UInt64 { changes.fromVersion }
+    public var toVersion: UInt64 { changes.toVersion }
+
+    // MARK: Positions, ascending: as of `CollectionChange`
+
+    /// Before: of what went, and of what moved.
+    public var deletions: [Int] { changes.merged(\.deleted, \.movedBefore) }
+    /// After: of what came, and of what moved.
+    public var insertions: [Int] { changes.merged(\.inserted, \.movedAfter) }
+    /// After: another value is in the place of one, or behind its key, or something in it was changed.
+    public var modifications: [Int] { changes.positions(\.modifiedAfter) }
+    /// The same elements before.
+    public var modificationsBefore: [Int] { changes.positions(\.modifiedBefore) }
+    /// Elements of a list that stand elsewhere among the others.
+    public var moves: [PositionMove] { changes.moves }
+
+    // MARK: Keys of a dictionary, ascending; none of a list
+
+    public var deletedKeys: [String] { keys(\.deleted) }
+    public var insertedKeys: [String] { keys(\.inserted) }
+    public var modifiedKeys: [String] { keys(\.modified) }
+
+    private func keys(_ list: KeyPath<ChangedKeys, [CoreValue]>) -> [String] {
+        (changes.keys?[keyPath: list] ?? []).map { _StoredValue(value: $0).text }
+    }
+
+    /// The store as it was. Errors: `.closedHandle`, `.tooManyReaders`.
+    public func before() throws(ObjStoreError) -> Snapshot { Snapshot(try sides.space(before: true)) }
+    /// The store as it is after the change. Errors: as of ``before()``.
+    public func after() throws(ObjStoreError) -> Snapshot { Snapshot(try sides.space(before: false)) }
+}
+
+extension AnyPlace {
+    /// - Parameter hub: delivers; nil: the store's.
+    fileprivate func observer(
+        on hub: ObserverHub?, _ handler: @escaping @Sendable (NestedChange) -> StoreError?
+    ) throws(ObjStoreError) -> Observer {
+        let binding = place.binding, live = binding.space, id = place.id
+        guard !live.isFrozen else {
+            throw ObjStoreError(
+                .wrongView, "\(binding.path(place.index)) of a frozen object never changes", class: binding.info.name)
+        }
+        return try core { () throws(StoreError) in
+            try AnyStep.withPath(path) { (path) throws(StoreError) in
+                try live.handle.store.observe(
+                    mixed: id.owner, id.propertyID, path, ObserverOptions(initial: true), on: hub
+                ) { handler(NestedChange($0, live)) }
+            }
+        }
+    }
+
+    fileprivate func observe(
+        _ handler: @escaping @Sendable (NestedChange) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let live = space
+        let observer = try observer(on: nil) { change in live.telling("a change handler") { try handler(change) } }
+        return NotificationToken(observer, live.handle)
+    }
+
+    static func of(_ place: AnyPlace?) throws(ObjStoreError) -> AnyPlace {
+        guard let place else {
+            throw ObjStoreError(.wrongView, "a list or dictionary that is in no store cannot be observed")
+        }
+        return place
+    }
+}
+
+extension AnyList {
+    /// Calls `handler` with what changes in the list, or is put in its place, in this or another process: first an
+    /// initial change, then one for all that was committed since the last. As with results, `deliver()`, `wait()` or the
+    /// worker call it.
+    ///
+    /// Errors: `.wrongView` (it is unmanaged or frozen), `.noSuchObject` (its object was deleted, or is not committed
+    /// yet), `.notFound`, `.wrongType` (at its place is nothing, or something else), `.readOnly`, `.closedHandle`.
+    public func observe(
+        _ handler: @escaping @Sendable (NestedChange) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.of(place).observe(handler) }
+}
+
+extension AnyMap {
+    /// Calls `handler` with what changes in the dictionary, also by keys: as of ``AnyList/observe(_:)``.
+    public func observe(
+        _ handler: @escaping @Sendable (NestedChange) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.of(place).observe(handler) }
+}

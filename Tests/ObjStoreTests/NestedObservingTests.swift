@@ -1,0 +1,125 @@
+import ObjStore
+import Testing
+
+private final class Frog: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var notes: AnyValue = ["seen": [1, 2], "by": ["a": 1]]
+    @Persisted var things: List<AnyValue>
+}
+
+/// Lists and dictionaries inside of mixed values that are observed.
+@Suite struct NestedObservingTests {
+    private func frog() throws -> (Store, Frog) {
+        let store = try memoryStore([Frog.self])
+        return (store, try store.write { tx in try tx.create(Frog.self, value: ["id": 1, "things": [[1], 7]]) })
+    }
+
+    @Test func aList() throws {
+        let (store, frog) = try frog()
+        let received = Received<NestedChange>()
+        let token = try #require(frog.notes["seen"]?.list).observe { received.append($0) }
+        #expect(try store.deliver() == 1)
+        #expect(try #require(received.take().first).isInitial)
+        try store.write { _ in
+            frog.notes["seen"]?.list?.append(3)
+            frog.notes["seen"]?.list?[0] = 9
+            frog.notes["by"] = [:]
+        }
+        #expect(try store.deliver() == 1)
+        let change = try #require(received.take().first)
+        #expect(change.insertions == [2] && change.modifications == [0] && change.modificationsBefore == [0])
+        #expect(change.deletions == [] && change.moves == [] && change.deletedKeys == [])
+        let before = try change.before().object(ofType: Frog.self, forPrimaryKey: 1)
+        #expect(before?.notes["seen"] == [1, 2])
+        try store.write { _ in frog.notes = 7 }
+        #expect(try store.deliver() == 1)
+        let cleared = try #require(received.take().first)
+        #expect(cleared.isCleared && !cleared.isOwnerDeleted && cleared.deletions == [0, 1, 2])
+        try store.write { tx in try tx.delete(frog) }
+        #expect(try store.deliver() == 1)
+        #expect(try #require(received.take().first).isOwnerDeleted)
+        token.invalidate()
+        try store.close()
+    }
+
+    @Test func aDictionary() throws {
+        let (store, frog) = try frog()
+        let received = Received<NestedChange>()
+        let token = try #require(frog.notes["by"]?.dictionary).observe { received.append($0) }
+        try store.deliver()
+        _ = received.take()
+        try store.write { _ in
+            frog.notes["by"]?.dictionary?["b"] = 2
+            frog.notes["by"]?.dictionary?["a"] = [1]
+        }
+        try store.deliver()
+        let change = try #require(received.take().first)
+        #expect(change.insertedKeys == ["b"] && change.modifiedKeys == ["a"] && change.deletedKeys == [])
+        token.invalidate()
+        try store.close()
+    }
+
+    @Test func insideOfAnElement() throws {
+        let (store, frog) = try frog()
+        let received = Received<NestedChange>()
+        let token = try #require(frog.things[0].list).observe { received.append($0) }
+        try store.deliver()
+        _ = received.take()
+        try store.write { _ in frog.things[0].list?.insert(0, at: 0) }
+        try store.deliver()
+        #expect(try #require(received.take().first).insertions == [0])
+        token.invalidate()
+        try store.close()
+    }
+
+    @Test func refusals() throws {
+        let (store, frog) = try frog()
+        #expect(code { _ = try AnyList([1]).observe { _ in } } == .wrongView)
+        let frozen = try store.freeze().object(ofType: Frog.self, forPrimaryKey: 1)
+        #expect(code { _ = try #require(frozen?.notes["seen"]?.list).observe { _ in } } == .wrongView)
+        let seen = try #require(frog.notes["seen"]?.list)
+        try store.write { _ in frog.notes["seen"] = 3 }
+        #expect(code { _ = try seen.observe { _ in } } == .wrongType)
+        try store.write { _ in frog.notes = [:] }
+        #expect(code { _ = try seen.observe { _ in } } == .notFound)
+        try store.close()
+    }
+}
+
+/// Versions that a program writes down, and that are kept.
+@Suite struct KeptVersionTests {
+    @Test func bookmarks() throws {
+        let folder = Folder()
+        var seen: Bookmark
+        do {
+            let store = try Store.open(path: folder.file(), models: [Frog.self])
+            try store.write { tx in try tx.create(Frog.self, value: ["id": 1]) }
+            seen = try store.bookmark
+            try store.keepVersion("index", at: seen)
+            try store.write { tx in try tx.create(Frog.self, value: ["id": 2]) }
+            try store.close()
+        }
+        let bytes = seen.bytes
+        #expect(bytes.count == 40 && Bookmark(bytes: bytes) == seen && Bookmark(bytes: Array(bytes.dropLast())) == nil)
+        let store = try Store.open(path: folder.file(), models: [Frog.self])
+        let kept = try store.keptVersions()
+        #expect(kept.map(\.name) == ["index"] && kept.first?.bookmark == seen)
+        let then = try store.at(seen)
+        #expect(then.objects(Frog.self).count == 1 && store.objects(Frog.self).count == 2)
+        #expect(try then.bookmark == seen)
+        #expect(code { try store.keepVersion("") } == .invalidArgument)
+        try store.releaseVersion("index")
+        #expect(code { try store.releaseVersion("index") } == .notFound)
+        for id in 3..<6 {
+            try store.write { tx in try tx.create(Frog.self, value: ["id": id]) }
+            try store.checkpoint()
+        }
+        #expect(code { try store.keepVersion("late", at: seen) } == nil, "it is still held by the snapshot")
+        try store.close()
+    }
+}
+
+private func code(_ body: () throws -> Void) -> ObjStoreError.Code? {
+    do { try body() } catch { return (error as? ObjStoreError)?.code }
+    return nil
+}
