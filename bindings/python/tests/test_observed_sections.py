@@ -325,6 +325,28 @@ def test_silent_writes_rests_and_what_is_lost(tmp_path):
         token.close()
 
 
+@pytest.mark.parametrize("order", ["ascending", None])
+def test_a_silent_write_before_what_is_told(store, order):
+    """The program has done its own change to what it knew then."""
+    with store.write():
+        a, b, c, d = (store.add(Pet(name=name, age=age)) for name, age in (("a", 1), ("b", 2), ("c", 2), ("d", 3)))
+    sections = store.objects(Pet).sections(Pet.age, order=order)
+    follower = Follower(sections)
+    with sections.observe(follower, initial=False) as token:
+        with store.write():
+            a.age = 3  # a new first section, in the order of appearance
+            store.add(Pet(name="e", age=0))
+        with store.write(without_notifying=[token]):
+            b.age = 4
+            store.delete(d)
+            store.add(Pet(name="f", age=2))
+        [a, b, c, f] = (number_of(pet) for pet in (a, b, c, store.objects(Pet).where(Pet.name == "f")[0]))
+        # d is gone, f stands behind c, and what is new behind the nearest section before it that was there: 2, or that of d.
+        follower.sections = [(1, [a]), (2, [c, f]), (4, [b])]
+        store.deliver()
+        assert follower.told == 1 and follower.sections == shown(sections)
+
+
 def test_a_list(store):
     """An object in it twice is in its section twice."""
     with store.write():
