@@ -78,6 +78,7 @@ extension ObserverHub {
     func nextStep(of observer: Observer, to newest: Snapshot) -> [(to: Snapshot, isSilent: Bool)] {
         var passed: [Silence] = []
         defer { withExtendedLifetime(passed) {} }
+        let isPoisoned = database.shared.isPoisoned
         return lock.withLock { () -> [(Snapshot, Bool)] in
             var at = observer.knownVersion
             while let first = observer.silences.first, let after = first.after, after.version <= at {
@@ -87,7 +88,7 @@ extension ObserverHub {
             if observer.silences.isEmpty { return [(newest, false)] }
             if observer.isHeld(at: newest.version) {
                 // Where a sync has failed it is never published.
-                return database.shared.isPoisoned ? [(newest, false)] : []
+                return isPoisoned ? [(newest, false)] : []
             }
             var parts: [(Snapshot, Bool)] = []
             for silence in observer.silences {

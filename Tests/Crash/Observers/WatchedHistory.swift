@@ -35,6 +35,8 @@ final class WatchedHistory {
     var past = WatchedPast()
     var actors: [Actor] = []
     var pending: Pending?
+    /// Their handlers may be running.
+    private var closing: [WatchedReader] = []
     /// What a transaction would be that is just being committed.
     var inFlight: Pending?
     private(set) var violation: String?
@@ -102,7 +104,7 @@ final class WatchedHistory {
     func configuration() throws(StoreError) -> StoreConfiguration {
         var configuration = StoreConfiguration()
         configuration.place = .file("d/store")
-        configuration.durability = .relaxed(milliseconds: 50)
+        configuration.durability = random.chance(0.6) ? .relaxed(milliseconds: 50) : .full
         try configuration.set(.logBytes, 1 << 20)
         if mayLose { try configuration.set(.observerLag, 6) }
         return configuration
@@ -368,6 +370,24 @@ final class WatchedHistory {
             fail("told: \(reader.name) of another process")
         }
         (reader.known, reader.toldVersion) = (changes.toVersion, changes.toVersion)
+        do throws(StoreError) { try act(reader, actor) } catch { fail("unexpected error: \(error), in a handler") }
+    }
+
+    /// What a handler does beside reading, now and then: it ends an observer, also its own, lets one rest, or writes.
+    private func act(_ reader: WatchedReader, _ actor: Actor) throws(StoreError) {
+        switch random.below(400) {
+        case 0...3:
+            guard let other = random.chance(0.5) ? reader : random.one(of: actor.readers) else { return }
+            actor.readers.removeAll { $0 === other }
+            closing.append(other)
+            other.observer!.close()
+        case 4...7:
+            guard let other = random.one(of: actor.readers) else { return }
+            other.isPaused = true
+            other.observer!.pause()
+        case 8...11: try writeInside(actor, silencing: random.chance(0.5) && !reader.isEnded ? [reader] : [])
+        default: break
+        }
     }
 
     /// The plain values are those of the store.
