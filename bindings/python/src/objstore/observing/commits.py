@@ -86,6 +86,7 @@ class CommitToken(Token):
         check(_observe_commits(self._store._open_handle(), flags, handler_entry, self._number, MUST_FINISH, self._out))
 
     def _called(self, given: Any, call: delivery.Call) -> None:
+        self._store._follow()
         commits = Commits(self._store, given)
         call.handler = self._handler
         try:

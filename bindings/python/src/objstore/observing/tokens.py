@@ -203,6 +203,7 @@ class ChangeToken(Token, Generic[M]):
         )
 
     def _called(self, given: Any, call: delivery.Call) -> None:
+        self._store._follow()
         self._tell(Changes(self._store, self._binding, given), call)
 
     def _tell(self, changes: AnyChanges, call: delivery.Call) -> None:
@@ -236,6 +237,7 @@ class ElementToken(ChangeToken[Any]):
         self._path = path
 
     def _called(self, given: Any, call: delivery.Call) -> None:
+        self._store._follow()
         self._tell(ElementChanges(self._store, self._shape, self._path, given), call)
 
 
