@@ -1639,6 +1639,13 @@ OBJSTORE_API objstore_status objstore_view_open(objstore *store, objstore_view *
 OBJSTORE_API objstore_status objstore_view_refresh(objstore_view *view, bool *changed)
     OBJSTORE_CHECKS(null(view), nullable(changed), closed(view), kind(view), live(view));
 
+/** Lets a live view follow by itself, or not any more: objstore_deliver, objstore_wait and objstore_refresh of its store,
+ * and the worker of a store that has one, move it before they call handlers, to the version that these are told of or
+ * a newer one, on whatever thread. Off at first. Commits alone do not make the descriptor readable:
+ * objstore_observe_commits does. */
+OBJSTORE_API objstore_status objstore_view_set_autorefresh(objstore_view *view, bool on)
+    OBJSTORE_CHECKS(null(view), closed(view), kind(view), live(view));
+
 /** Opens a frozen view of the version that `view`, live or frozen, stands on. It outlives `view`. TOO_MANY_READERS
  * cannot happen: the version is pinned already. */
 OBJSTORE_API objstore_status objstore_view_freeze(objstore_view *view, objstore_view **frozen)
@@ -3933,6 +3940,17 @@ OBJSTORE_API objstore_status objstore_notify_fd(objstore *store, int32_t *fd)
  * Errors: CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost. */
 OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store));
+
+/** Brings what this thread shows up to date: calls the handlers of all change sets that are due, as objstore_deliver
+ * does, but no bodies and completions of asynchronous writes, and moves `view`, a live one (NULL: none), to the newest
+ * version; `changed` (NULL: not wanted) is whether that has moved. Handlers of a store that was opened with
+ * OBJSTORE_CONFIG_DELIVER_ON_WORKER are left to its worker. Inside of a callback of the store, and while this thread has
+ * a transaction open, nothing happens, and nothing has changed. Never waits for a writer; blocks for your handlers.
+ * Errors: as objstore_deliver, and the view has moved all the same; of the view as objstore_view_refresh. WRONG_STORE:
+ * the view was opened through another handle. */
+OBJSTORE_API objstore_status objstore_refresh(objstore *store, objstore_view *view, bool *changed)
+    OBJSTORE_CHECKS(null(store), nullable(view, changed), closed(store, view), kind(store, view), live(view),
+                    store(view));
 
 /** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as objstore_deliver.
  * If nothing came, a signal was handled, or the last asynchronous write has come to its end: OBJSTORE_OK and 0

@@ -187,11 +187,13 @@ struct ObservedPlace: Sendable {
     }
 
     func observe<Observed: _CollectionProperty>(
-        _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<Observed>) throws -> Void
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (CollectionChange<Observed>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let live = live
-        let observer = try observer(keyPaths) { change in live.telling("a change handler") { try handler(change) } }
-        return NotificationToken(observer, live.handle)
+        return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
+            try observer(keyPaths, on: hub) { change in live.telling(place) { try handler(change) } }
+        }
     }
 }
 
@@ -212,7 +214,7 @@ extension List {
     // For other modules of the package.
     package func observing(
         _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(keyPaths, handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, nil, handler) }
 
     /// What changes, for a task: `for await change in person.tags.changes { … }`; see ``Results/changes``.
     public var changes: CollectionChanges<List> { CollectionChanges(place) }
@@ -227,7 +229,7 @@ extension MutableSet {
 
     package func observing(
         _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(keyPaths, handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, nil, handler) }
 
     /// What changes, for a task; see ``Results/changes``.
     public var changes: CollectionChanges<MutableSet> { CollectionChanges(place) }
@@ -242,7 +244,7 @@ extension Map {
 
     package func observing(
         _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(keyPaths, handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, nil, handler) }
 
     /// What changes, for a task; see ``Results/changes``.
     public var changes: CollectionChanges<Map> { CollectionChanges(place) }

@@ -7,19 +7,25 @@ public final class NotificationToken: Sendable {
     /// Nil: of an observer that there is none of.
     let observer: Observer?
     private let handle: StoreHandle?
+    /// Nil: where the program delivers.
+    private let place: HandlerPlace?
 
-    init(_ observer: Observer, _ handle: StoreHandle) {
+    init(_ observer: Observer, _ handle: StoreHandle, _ place: HandlerPlace? = nil) {
         self.observer = observer
         self.handle = handle
+        self.place = place
     }
 
     /// For other modules of the package, where observing failed and was reported.
-    package init() { (observer, handle) = (nil, nil) }
+    package init() { (observer, handle, place) = (nil, nil, nil) }
 
     /// Ends the observer. Its handler is not called any more after this returns: a call on another thread is waited
     /// for, except inside a handler and inside a write of this thread, where that could be for ever. A second call does
     /// nothing.
-    public func invalidate() { if let observer { handle?.store.close(observer) } }
+    public func invalidate() {
+        if let observer { handle?.store.close(observer) }
+        place?.end()
+    }
 
     /// Nothing is told any more until ``resume()``, and then all that was committed meanwhile, at once. A call that
     /// runs on another thread goes on. It keeps the version that the observer knows.
@@ -45,7 +51,10 @@ public final class NotificationToken: Sendable {
         }
     }
 
-    deinit { observer?.close(waits: false) }
+    deinit {
+        observer?.close(waits: false)
+        place?.end()
+    }
 }
 
 // MARK: Delivery

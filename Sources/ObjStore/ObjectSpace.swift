@@ -22,10 +22,17 @@ final class ObjectSpace: @unchecked Sendable {
         self.handle = handle
         self.view = view
         self.isFrozen = isFrozen
+        if !isFrozen { follow() }
         bindings = handle.models.indices.map { ClassBinding(self, handle.models[$0], position: $0) }
     }
 
     deinit { if !isFrozen { handle.isGoing(self) } }
+
+    /// Moves where changes are delivered, or not, as the store is told. Of a live space.
+    func follow() {
+        // A view that is closed, or a transaction's, does not move.
+        if view.kind == .live { try? view.setAutorefresh(handle.autorefresh.load(ordering: .relaxed)) }
+    }
 
     /// What this thread sees here.
     @inline(__always)

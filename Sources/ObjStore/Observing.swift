@@ -37,20 +37,21 @@ extension Results {
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: names, handler)
+        try observe(names: names, nil, handler)
     }
     package func observing(
         _ keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: try ClassInfo.names(keyPaths), handler)
+        try observe(names: try ClassInfo.names(keyPaths), nil, handler)
     }
 
-    private func observe(
-        names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    func observe(
+        names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let live = space
-        let observer = try observer(names) { change in live.telling("a change handler") { try handler(change) } }
-        return NotificationToken(observer, space.handle)
+        return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
+            try observer(names, on: hub) { change in live.telling(place) { try handler(change) } }
+        }
     }
 
     /// - Parameters:
@@ -112,29 +113,29 @@ extension _ObservableObject {
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: names, handler)
+        try observe(names: names, nil, handler)
     }
     package func observing(
         _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: try ClassInfo.names(keyPaths), handler)
+        try observe(names: try ClassInfo.names(keyPaths), nil, handler)
     }
 
     /// The same with what is changed as a change set.
     func observingChanges(
-        _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
+        _ names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observeChanges(names, handler)
+        try observeChanges(names, place, handler)
     }
 
-    private func observe(
-        names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    func observe(
+        names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observeChanges(names) { try handler(try $0.objectChange()) }
+        try observeChanges(names, place) { try handler(try $0.objectChange()) }
     }
 
     private func observeChanges(
-        _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
+        _ names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let name = ClassInfo.name(of: type(of: self))
         guard let live = _space, let binding = _binding?.takeUnretainedValue() else {
@@ -151,13 +152,14 @@ extension _ObservableObject {
                 .noSuchObject, "the object \(name)#\(_key) is not committed yet: it can be observed after the write",
                 class: name)
         }
-        let observer = try core { () throws(StoreError) in
-            try live.handle.store.observe(binding.id(_key), in: live.view, ObserverOptions(keyPaths: names)) {
-                changes in
-                live.telling("a change handler") { try handler(ChangeSet<Self>(changes, live, .all)) }
+        let id = binding.id(_key)
+        return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
+            try core { () throws(StoreError) in
+                try live.handle.store.observe(id, in: live.view, ObserverOptions(keyPaths: names), on: hub) { changes in
+                    live.telling(place) { try handler(ChangeSet<Self>(changes, live, .all)) }
+                }
             }
         }
-        return NotificationToken(observer, live.handle)
     }
 }
 
@@ -174,7 +176,7 @@ extension ObjectSpace {
     /// reported in it.
     func telling(_ what: String, _ handler: () throws -> Void) -> StoreError? {
         // That the store is closed just now is no failure of the handler.
-        if !handle.isWriting { _ = try? handle.liveSpace().view.refresh() }
+        handle.follow()
         let collector = ErrorCollector()
         do {
             try ThreadWrites.within(what) { try collector.run(handler) }
@@ -269,7 +271,10 @@ final class ChangeSource<Change: Sendable>: Sendable {
     func next() async -> Change? {
         do throws(ObjStoreError) {
             while !Task.isCancelled {
-                if let change = state.withLock({ $0.due.isEmpty ? nil : $0.due.removeFirst() }) { return change }
+                if let change = state.withLock({ $0.due.isEmpty ? nil : $0.due.removeFirst() }) {
+                    handle.follow()
+                    return change
+                }
                 guard let hub = try hub() else { return nil }
                 if try core({ () throws(StoreError) in try hub.deliver() }) == 0 { await signal.wait() }
             }

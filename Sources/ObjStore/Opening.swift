@@ -40,6 +40,7 @@ extension Store {
     ///     var count: Int { store.objects(Todo.self).count }
     /// }
     /// ```
+    /// What is live follows what is committed, on the actor: between two suspensions it stands still (``autorefresh``).
     /// The compiler keeps the objects that the actor gets on it: they are not `Sendable`. The store itself is, and is
     /// like any other one. A task that is cancelled meanwhile throws `CancellationError`, at the latest when what it
     /// waits for is there. Errors: as ``init(_:)``.
@@ -69,6 +70,7 @@ extension Store {
             throw CancellationError()
         }
         self.init(try opened.get())
+        followCommits(on: actor)
     }
 
     private final class Flag: Sendable { let isSet = Atomic(false) }

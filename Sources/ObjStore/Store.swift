@@ -10,9 +10,9 @@ internal import Synchronization
 /// }
 /// print(store.objects(Dog.self).where { $0.age < 2 }.count)
 /// ```
-/// Any thread may use it, and any live object that came from it. What it shows moves with `refresh()` and at the end
-/// of each write through it; other threads see a write when it is committed. It is closed by `close()`, or when the
-/// last reference to it and its objects goes.
+/// Any thread may use it, and any live object that came from it. What it shows moves with `refresh()`, at the end of
+/// each write through it, and where changes are delivered (``autorefresh``); other threads see a write when it is
+/// committed. It is closed by `close()`, or when the last reference to it and its objects goes.
 public final class Store: Sendable {
     private let first: ObjectSpace
     private let later = Guarded<ObjectSpace?>(nil)
@@ -300,14 +300,6 @@ public final class Store: Sendable {
     }
 
     // MARK: Versions
-
-    /// Moves to the newest version; returns whether there was one. Objects and results show it from now on.
-    /// Inside a write it does nothing: that sees the newest version.
-    @discardableResult
-    public func refresh() throws(ObjStoreError) -> Bool {
-        if handle.isWriting { return false }
-        return try ObjStore.core { () throws(StoreError) in try space.view.refresh() }
-    }
 
     /// What the store shows now, frozen. Keeps that version: let go of it.
     public func freeze() throws(ObjStoreError) -> Snapshot { Snapshot(try space.freeze()) }

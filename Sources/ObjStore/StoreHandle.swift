@@ -40,6 +40,8 @@ final class StoreHandle: @unchecked Sendable {
     /// Of the write that is open; 0 = none.
     private let openNumber = Atomic<UInt64>(0)
     let tether = WriteTether()
+    /// Whether what is live moves where changes are delivered.
+    let autorefresh = Atomic(true)
     /// What asynchronous writes use, and what keeps the store open: as long as there are such.
     private let kept = Guarded<(writes: Int, spaces: [ObjectSpace])>((0, []))
     /// Of the writing thread; no other thread reads the next four, except one that takes over an abandoned write.
@@ -307,7 +309,7 @@ final class StoreHandle: @unchecked Sendable {
     /// Errors: `.inCallback`; `.busy`: a task is inside of `asyncWrite`, which may need this thread; those of handlers,
     /// bodies and completions.
     func endAsyncWrites() throws(ObjStoreError) {
-        if store.hub.isInCallback {
+        if store.isInHandler {
             throw ObjStoreError(.inCallback, "inside a handler, or an asynchronous body, the end of others cannot come")
         }
         while store.isWritingAsync {

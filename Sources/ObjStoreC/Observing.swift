@@ -327,6 +327,33 @@ public func objstore_deliver(_ store: OpaquePointer?, _ delivered: UnsafeMutable
 }
 
 @c @implementation
+public func objstore_refresh(
+    _ store: OpaquePointer?, _ view: OpaquePointer?, _ changed: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    // Called for an open handle only: a closed one gets an error.
+    let isInside = store.map(Handles.isInside) ?? false
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        func refresh(_ view: View?) throws(StoreError) {
+            if isInside && view?.kind ?? .live == .live {
+                changed?.pointee = false
+                return
+            }
+            let moved = try box.store.refresh(view)
+            changed?.pointee = moved
+        }
+        guard let view else {
+            try refresh(nil)
+            return .OBJSTORE_OK
+        }
+        return Handles.pin(view, .view, "view", [.wrongView: "view", .wrongStore: "view"]) {
+            (object: View) throws(StoreError) in
+            try refresh(object)
+            return .OBJSTORE_OK
+        }
+    }
+}
+
+@c @implementation
 public func objstore_wait(
     _ store: OpaquePointer?, _ timeout_ms: Int64, _ delivered: UnsafeMutablePointer<Int>?
 ) -> objstore_status {

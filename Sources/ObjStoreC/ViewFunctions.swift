@@ -23,6 +23,13 @@ public func objstore_view_refresh(_ view: OpaquePointer?, _ changed: UnsafeMutab
 }
 
 @c @implementation
+public func objstore_view_set_autorefresh(_ view: OpaquePointer?, _ on: Bool) -> objstore_status {
+    Handles.use(view, .view, "view", [.wrongView: "view"]) { (view: View) throws(StoreError) in
+        try view.setAutorefresh(on)
+    }
+}
+
+@c @implementation
 public func objstore_view_freeze(
     _ view: OpaquePointer?, _ frozen: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {

@@ -51,8 +51,14 @@ extension Realm {
         isolation: isolated (any Actor)? = #isolation, _ block: () throws -> Result
     ) async throws { try await store.asyncWrite { _ in _ = try block() } }
 
+    /// See ``ObjStore/Store/asyncRefresh(isolation:)``, whose errors are reported here.
     @discardableResult
-    public func asyncRefresh(isolation: isolated (any Actor)? = #isolation) async -> Bool { refresh() }
+    public func asyncRefresh(isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        do { return try await store.asyncRefresh() } catch {
+            store.report(error)
+            return false
+        }
+    }
 
     private func failed(_ error: any Swift.Error) -> AsyncWriteId {
         store.report(error)

@@ -61,7 +61,7 @@ public struct Realm: Sendable {
     public enum Notification: String, Sendable {
         /// Something was committed, and the realm shows it.
         case didChange
-        /// Never sent: a realm shows the newest version by itself.
+        /// Something was committed, and the realm does not show it before `refresh()`: ``Realm/autorefresh`` is off.
         case refreshRequired
     }
 
@@ -70,7 +70,9 @@ public struct Realm: Sendable {
     public func observe(
         _ handler: @escaping @Sendable (Notification, Realm) throws -> Void
     ) -> NotificationToken {
-        reporting(NotificationToken()) { try store.observeCommits { _ in try handler(.didChange, self) } }
+        reporting(NotificationToken()) {
+            try store.observeCommits { _ in try handler(store.autorefresh ? .didChange : .refreshRequired, self) }
+        }
     }
 
     // MARK: Writing
@@ -145,6 +147,12 @@ public struct Realm: Sendable {
     public func dynamicObject(ofType type: String, forPrimaryKey key: Any) -> DynamicObject? {
         reporting(nil) { try store.dynamicObject(ofType: type, forPrimaryKey: key) }
     }
+    /// See ``ObjStore/Store/autorefresh``.
+    public var autorefresh: Bool {
+        get { store.autorefresh }
+        nonmutating set { store.autorefresh = newValue }
+    }
+    /// See ``ObjStore/Store/refresh()``, whose errors are reported here.
     @discardableResult
     public func refresh() -> Bool { reporting(false) { try store.refresh() } }
 

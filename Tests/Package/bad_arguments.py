@@ -44,6 +44,7 @@ OPEN = {
 
 # What a valid call passes, by parameter, unless the function says otherwise below.
 DEFAULTS = {
+    "on": "true",
     "store": "S",
     "schema": "SC",
     "config": "CF",
@@ -998,7 +999,7 @@ def cases(name, parameters, tokens):
             yield {first: "&FRESH_ROW"}, "OBJSTORE_ERR_NOT_POSITIONED", first, None, "row on no object"
         elif word == "store":
             for a in arguments:
-                foreign = "results_of(BV)" if a == "results" else in_collection(name, a, "FOREIGN")
+                foreign = {"results": "results_of(BV)", "view": "BV"}.get(a) or in_collection(name, a, "FOREIGN")
                 yield {a: foreign}, "OBJSTORE_ERR_WRONG_STORE", a, None, f"{a} of another store"
         elif word == "write":
             for view in ("LV", "FV"):

@@ -116,11 +116,4 @@ extension Store {
             throw ObjStoreError(error)
         }
     }
-
-    /// Moves to the newest version, as `refresh()`; returns whether there was one. It never waits for writers nor for a
-    /// disk: the name is for code that comes from Realm.
-    @discardableResult
-    public func asyncRefresh(isolation: isolated (any Actor)? = #isolation) async throws(ObjStoreError) -> Bool {
-        try refresh()
-    }
 }

@@ -13,7 +13,7 @@ public struct DynamicCollection {
         self.name = name
     }
 
-    private func place() throws(StoreError) -> CollectionID {
+    func place() throws(StoreError) -> CollectionID {
         CollectionID(owner: object.id, propertyID: try object.property(name))
     }
 

@@ -23,6 +23,8 @@ public struct ProjectedChangeSet<Element: ProjectionType>: Sendable {
 
     /// The first one of an observer: nothing has changed yet.
     public var isInitial: Bool { base.isInitial }
+    /// It came too late to say what changed: look at everything anew.
+    public var isLost: Bool { base.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { base.isFromOtherProcess }
     public var fromVersion: UInt64 { base.fromVersion }
@@ -131,21 +133,27 @@ extension ProjectionType {
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        let info = try ProjectionInfo.of(Self.self)
-        return try observe(info, try info.fields(names), handler)
+        try observe(names: names, nil, handler)
     }
     package func observing(
         _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let info = try ProjectionInfo.of(Self.self)
-        return try observe(info, try info.fields(keyPaths), handler)
+        return try observe(info, try info.fields(keyPaths), nil, handler)
+    }
+
+    func observe(
+        names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let info = try ProjectionInfo.of(Self.self)
+        return try observe(info, try info.fields(names), place, handler)
     }
 
     private func observe(
-        _ info: ProjectionInfo, _ fields: [ProjectionInfo.Field],
+        _ info: ProjectionInfo, _ fields: [ProjectionInfo.Field], _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try rootObject.observingChanges(try info.observed(fields)) { change in
+        try rootObject.observingChanges(try info.observed(fields), place) { change in
             guard let new = change.modified.first, let old = change.modifiedBefore.first else {
                 return try handler(.deleted)
             }

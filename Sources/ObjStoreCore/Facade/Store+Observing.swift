@@ -84,11 +84,11 @@ extension Store {
 
     fileprivate func observe(
         _ key: Int64, of cls: ClassSchema, in snapshot: Snapshot, _ options: ObserverOptions,
-        handler: @escaping Observer.Handler
+        on hub: ObserverHub? = nil, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         guard try snapshot.trees.objects(cls).find(key) != nil else { throw cls.noSuchObject(key) }
         let paths = try paths(options, cls, snapshot.schema) ?? .own
-        return try hub.observe(
+        return try (hub ?? self.hub).observe(
             ObserverScope(class: cls, paths).only(key), from: snapshot, options: options, handler: handler)
     }
 
@@ -220,7 +220,8 @@ extension Store {
     ///
     /// Errors: wrongView (of a view that is not live), wrongStore, noSuchClass, noSuchObject; those of key paths.
     package func observe(
-        _ object: ObjectID, in view: View, _ options: ObserverOptions, handler: @escaping Observer.Handler
+        _ object: ObjectID, in view: View, _ options: ObserverOptions, on hub: ObserverHub? = nil,
+        handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         guard view.kind == .live else {
             throw StoreError(
@@ -228,7 +229,7 @@ extension Store {
         }
         let snapshot = try view.pinnedSnapshot("observe")
         let cls = try view.classOf(object, snapshot.schema)
-        return try observe(object.key, of: cls, in: snapshot, options, handler: handler)
+        return try observe(object.key, of: cls, in: snapshot, options, on: hub, handler: handler)
     }
 }
 

@@ -102,6 +102,7 @@ package final class Store: @unchecked Sendable {
     }
 
     func unregister(_ view: View) {
+        if view.kind == .live { hub.move(view.tether, false) }
         lock.withLock {
             if view.kind != .transaction {
                 views[ObjectIdentifier(view)] = nil
@@ -113,19 +114,29 @@ package final class Store: @unchecked Sendable {
 
     // MARK: Observing
 
+    var otherHubs: [ObserverHub] { lock.withLock { hubs } }
+
     /// A hub for one consumer that waits by its own means; closed with the store at the latest.
     ///
-    /// - Parameter onDue: by any thread; returns at once, and calls nothing of the library.
+    /// - Parameter onDue: by any thread; returns at once, and calls nothing of the library. What delivers later holds a
+    ///   reference to this store, or the last one could go inside of a handler, where it cannot be closed.
     package func makeHub(onDue: @escaping @Sendable () -> Void) throws(StoreError) -> ObserverHub {
         try checkOpen()
         let hub = ObserverHub(shared.database, mostLag: self.hub.mostLag, onDue: onDue)
         let isOpen = lock.withLock { () -> Bool in
             if closed { return false }
+            hubs.removeAll { $0.isOver }
             hubs.append(hub)
             return true
         }
         guard isOpen else { throw closedError }
         return hub
+    }
+
+    /// Its observers have ended: it is let go of when none of its handlers runs any more.
+    package func leave(_ hub: ObserverHub) {
+        hub.leave()
+        lock.withLock { hubs.removeAll { $0.isOver } }
     }
 
     /// A second call, also one after the store was closed, does nothing.
@@ -267,6 +278,7 @@ package final class Store: @unchecked Sendable {
     /// call is in progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
     package func endWaits() throws(StoreError) {
         try checkNotAsking()
+        if isInHandler { throw hub.inCallback("closed") }
         if let queue = existingQueue {
             // The transaction that this thread has open ends with the store, and bodies may be waiting for it.
             let open = lock.withLock { transaction }

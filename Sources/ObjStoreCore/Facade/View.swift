@@ -171,6 +171,16 @@ package final class View: @unchecked Sendable {
         }
     }
 
+    /// Moves a live view on to a version, unless it shows that or a newer one.
+    func move(to newest: Snapshot) {
+        lock.withLock {
+            guard let snapshot, snapshot.version < newest.version else { return }
+            shared.didMove(from: snapshot.version, to: newest.version)
+            self.snapshot = newest
+            didMove()
+        }
+    }
+
     package func freeze() throws(StoreError) -> View {
         try store.register(View(store: store, snapshot: pinnedSnapshot("freeze"), kind: .frozen))
     }

@@ -1,6 +1,6 @@
 /// How a store reaches a view that it has to close, without keeping it alive. An object with a weak reference has its
 /// references counted slowly, and every call on a view counts some.
-final class ViewTether: @unchecked Sendable {
+final class ViewTether: Movable, @unchecked Sendable {
     private let lock = Lock()
     private var view: Unmanaged<View>?
 
@@ -11,6 +11,11 @@ final class ViewTether: @unchecked Sendable {
         // The view cannot be freed inside of the lock: it first takes that to let go.
         let view = lock.withLock { self.view?.strong }
         view?.close(waitsForReaders: true)
+    }
+
+    /// Moves the view, unless it is going. It is used inside of the lock: this reference is never its last.
+    func move(to newest: Snapshot) {
+        lock.withLock { view?._withUnsafeGuaranteedRef { $0.move(to: newest) } }
     }
 
     /// The view is going.

@@ -1,3 +1,8 @@
+/// What is moved to the version that handlers are told of, before they are.
+protocol Movable: AnyObject {
+    func move(to newest: Snapshot)
+}
+
 /// How change sets are delivered to the observers of a hub: something is due, a thread that the application lends
 /// comes, and calls the handlers of those whose classes have changed.
 extension ObserverHub {
@@ -75,9 +80,10 @@ extension ObserverHub {
 
     /// Calls the handlers of all change sets that are due, on this thread; returns how many calls there were.
     ///
+    /// - Parameter changesOnly: bodies and completions of asynchronous writes stay due.
     /// Errors: inCallback, closedHandle; what a handler returned (the first failure, after all were called);
     /// what failed in reading the changes (the observer keeps what it knew, so nothing is lost).
-    package func deliver() throws(StoreError) -> Int {
+    package func deliver(changesOnly: Bool = false) throws(StoreError) -> Int {
         try database.checkOpen()
         let thread = ThreadIdentity.current
         try enter(thread)
@@ -87,7 +93,7 @@ extension ObserverHub {
             if failure == nil || error.code == .forked { failure = error }
             if isOnWorker { onFailure?(error) }
         }
-        if let queue = lock.withLock({ queue }) {
+        if !changesOnly, let queue = lock.withLock({ queue }) {
             calls += queue.run(failed)
             if fork.isChild { return calls }
         }
@@ -95,6 +101,7 @@ extension ObserverHub {
             let newest = try database.snapshot()
             // The watch may not have come to that yet.
             lose(at: newest.version)
+            for view in lock.withLock({ Array(moving.values) }) { view.move(to: newest) }
             var readers: [UInt64: ChangeReader] = [:]
             try follow(to: newest, &readers)
             for observer in lock.withLock({ apart.all }).sorted(by: { $0.number < $1.number })
@@ -144,8 +151,9 @@ extension ObserverHub {
             if !beginSleep() { continue }
             defer { ThreadIdentity.endSleep() }
             switch event.wait(timeout: left) {
-            case .ready: break
-            case .timedOut, .interrupted: return 0
+            // Once more where the time is over: views are moved.
+            case .ready, .timedOut: break
+            case .interrupted: return 0
             }
         }
     }

@@ -37,12 +37,16 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     /// Those that have a version of their own: something is due, or was just delivered, or they are held.
     private(set) var apart = ObserverList()
     var followers = Followers()
+    /// Views that are moved before handlers are called.
+    private(set) var moving: [ObjectIdentifier: any Movable] = [:]
     /// Some observer is not told more often than at an interval.
     var hasIntervals = false
     /// Observers that are being made.
     private var reserved = 0
     private var lastNumber: UInt64 = 0
     private(set) var isClosed = false
+    /// It gets no observers any more.
+    private var isLeft = false
     /// Whether, and by what, delivery was signalled that something is due.
     var due = DueSignal()
     /// The newest version that the watch has reported.
@@ -91,6 +95,10 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         let thread = ThreadIdentity.current
         return lock.withLock { deliverers.contains(thread) }
     }
+
+    /// It was left, and no handler runs.
+    var isOver: Bool { lock.withLock { isLeft && deliverers.isEmpty && everybody.isEmpty && reserved == 0 } }
+    func leave() { lock.withLock { isLeft = true } }
 
     // MARK: Observers
 
@@ -195,6 +203,11 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     func remake(_ schema: Schema) {
         indexSchema = schema
         index = ObserverIndex(Array(everybody.values), schema)
+    }
+
+    /// Says whether a view is moved before handlers are called.
+    func move(_ view: any Movable, _ isMoved: Bool) {
+        lock.withLock { moving[ObjectIdentifier(view)] = isMoved ? view : nil }
     }
 
     func addApart(_ observer: Observer) { apart.append(observer) }

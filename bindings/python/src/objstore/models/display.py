@@ -21,7 +21,7 @@ ROWS = 10
 LONGEST = 80
 
 
-def _cell(obj: "Model", prop: "Property") -> str:
+def cell(obj: "Model", prop: "Property") -> str:
     try:
         if prop.shape is not None:
             return _cut(shown(obj, prop))
@@ -46,7 +46,7 @@ def object_table(obj: "Model") -> str:
     if not is_valid:
         return f"<p><b>{name}</b>: {why}</p>"
     rows = "".join(
-        f"<tr><th>{html.escape(p.name)}</th><td>{_cell(obj, p)}</td></tr>" for p in type(obj)._objstore_properties
+        f"<tr><th>{html.escape(p.name)}</th><td>{cell(obj, p)}</td></tr>" for p in type(obj)._objstore_properties
     )
     return f"<table><caption>{name}</caption>{rows}</table>"
 
@@ -58,7 +58,7 @@ def results_table(results: "Results[Any]") -> str:
         shown, count = results[:ROWS], len(results)
     except Error:  # its repr says which
         return f"<p>{html.escape(repr(results))}</p>"
-    body = "".join("<tr>" + "".join(f"<td>{_cell(o, p)}</td>" for p in properties) + "</tr>" for o in shown)
+    body = "".join("<tr>" + "".join(f"<td>{cell(o, p)}</td>" for p in properties) + "</tr>" for o in shown)
     more = count - len(shown)
     foot = f"<p>and {more:,} more</p>" if more > 0 else ""
     caption = html.escape(repr(results))
@@ -67,13 +67,13 @@ def results_table(results: "Results[Any]") -> str:
 
 def values_table(columns: "list[str]", rows: "list[tuple[Any, ...]]", count: int) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    body = "".join("<tr>" + "".join(f"<td>{_value(value)}</td>" for value in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f"<td>{value_cell(value)}</td>" for value in row) + "</tr>" for row in rows)
     more = count - len(rows)
     foot = f"<p>and {more:,} more</p>" if more > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
 
 
-def _value(value: Any) -> str:
+def value_cell(value: Any) -> str:
     return _cut("" if value is None else value if isinstance(value, str) else state.named(value))
 
 

@@ -87,6 +87,7 @@ class CommitToken(Token):
         self._begin(since)
 
     def _called(self, given: Any, call: delivery.Call) -> None:
+        self._store._follow()
         commits = Commits(self._store, given)
         call.handler = self._handler
         try:

@@ -17,6 +17,7 @@ from ..native.callbacks import FAILED, Calls, finish as finished, handlers, has_
 
 _deliver = ffi.bind("objstore_deliver")
 _wait = ffi.bind("objstore_wait")
+_refresh = ffi.bind("objstore_refresh")
 FOREVER = -1
 
 
@@ -78,6 +79,11 @@ class Delivered:
 def deliver(store: int) -> Delivered:
     """Calls the handlers of all change sets that are due."""
     return _lend(_deliver, store)
+
+
+def refresh(store: int, view: int) -> None:
+    """The same, without asynchronous writes; and moves a live view to the newest version."""
+    _lend(_refresh, store, view).result()  # whether it has moved is where the number would be
 
 
 def wait(store: Callable[[], int], timeout: float | None) -> int:

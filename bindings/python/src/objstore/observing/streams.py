@@ -132,6 +132,13 @@ class AnyStream(Generic[C], ClosingBlock):
         self._shown = self._arrivals.changes.popleft()
         return self._shown
 
+    def _take(self) -> C | None:
+        """What has come, and the change before can be read no more; None: nothing."""
+        self._release()
+        if self._arrivals.changes:
+            self._shown = self._arrivals.changes.popleft()
+        return self._shown
+
     async def _wait(self) -> None:
         """Until something arrived, or it is closed; delivers what is due meanwhile."""
         loop = asyncio.get_running_loop()

@@ -225,6 +225,7 @@ class ChangeToken(Token, Generic[M]):
         self._begin(since)
 
     def _called(self, given: Any, call: delivery.Call) -> None:
+        self._store._follow()
         self._tell(Changes(self._store, self._binding, given), call)
 
     def _tell(self, changes: AnyChanges, call: delivery.Call) -> None:
@@ -258,6 +259,7 @@ class ElementToken(ChangeToken[Any]):
         self._path = path
 
     def _called(self, given: Any, call: delivery.Call) -> None:
+        self._store._follow()
         self._tell(ElementChanges(self._store, self._shape, self._path, given), call)
 
 

@@ -1,9 +1,12 @@
 """Results whose objects are projections."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from ..models.display import value_cell
 from ..observing.tokens import Token
+from ..queries.live_tables import LiveTable, windows
 from ..queries.plans import Plan
 from ..queries.results import Results
 from .changes import ProjectedChanges, ProjectedStream, telling
@@ -12,6 +15,8 @@ from .steps import observed
 
 if TYPE_CHECKING:
     from ..models.expressions import Condition
+    from ..stores.lookup import Source
+    from .projection import Projected
 
 P = TypeVar("P", bound=Projection[Any])
 
@@ -124,5 +129,27 @@ class ProjectedResults(Generic[P]):
         stream = self.base.changes(observed(prop.steps for prop in fields), initial=initial, since=since)
         return ProjectedStream(stream, self._projection, fields)
 
+    def live(
+        self, columns: "Iterable[object] | None" = None, *, rows: int = 20, interval: float = 0.1
+    ) -> "LiveTable[P]":
+        """As Results.live(), with the properties of the projection."""
+        fields = fields_of(self._projection, columns)
+        return LiveTable(
+            self._projection.__name__ + self.base._shown(),
+            [(prop.name, partial(_cell, prop=prop)) for prop in fields],
+            windows(self._of),
+            partial(self.base.changes, observed(prop.steps for prop in fields)),
+            self._projection,
+            rows,
+            interval,
+        )
+
+    def _of(self, source: "Source") -> "ProjectedResults[P]":
+        return ProjectedResults(self._projection, self.base._of(source))
+
     def __repr__(self) -> str:
         return f"<{self._projection.__name__} of {self.base!r}>"
+
+
+def _cell(view: Projection[Any], prop: "Projected") -> str:
+    return value_cell(prop.value(view.base))

@@ -3,13 +3,14 @@
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..collections import set_wise
 from ..errors import Closed, Error, IndexOutOfRange, InvalidArgument, WrongType
 from ..json import json_options, json_text
 from ..models import groups, nodes, steps
-from ..models.display import results_table
+from ..models.display import cell, results_table
 from ..models.expressions import Condition, Part, all_of
 from ..models.inverses import AnyBacklinks, LinksTo
 from ..models.model import Model
@@ -20,7 +21,7 @@ from ..objects import state
 from ..objects.detaching import detach_all
 from ..objects.model_types import property_named
 from ..observing.streams import ChangeStream
-from ..observing.tokens import ChangeToken, Token
+from ..observing.tokens import ChangeToken, Token, properties
 from ..observing.typed_functions import TypedToken
 from ..reading import packed_rows, queries
 from ..reading.evaluations import Evaluation
@@ -30,6 +31,7 @@ from ..schema import redefinition
 from ..values import constants
 from . import aggregates, arrays, arrow, plans, tables
 from .arrow import ArrowStream, Texts
+from .live_tables import LiveTable, same, windows
 from .loops_in_writes import Loop, chunks
 from .plans import Plan
 from .sections import Order, Sections
@@ -539,6 +541,33 @@ class Results(Generic[M]):
         """The same for asyncio: `async for change in results.changes(): …`"""
         stream: ChangeStream[M] = ChangeStream(self._source._observed(), self._binding, keys)
         return stream.of_results(self._find, initial, since)
+
+    def live(
+        self,
+        columns: "Iterable[object] | None" = None,
+        *,
+        rows: int = 20,
+        interval: float = 0.1,
+        keys: "Iterable[object] | None" = None,
+    ) -> "LiveTable[M]":
+        """The first `rows` of them as a table in a notebook that follows every commit, at most each `interval` seconds:
+
+            store.objects(City).order_by(desc(City.population)).live([City.name, City.population], rows=5)
+
+        `columns`: which properties, by name or as Dog.name; None: all. `keys`: which modifications count, as of
+        observe(); None: those of the columns."""
+        binding = self._binding
+        shown = binding.properties if columns is None else properties(binding, columns, "columns")
+        followed = [prop.name for prop in shown] if keys is None else keys
+        return LiveTable(
+            self._binding.model.__name__ + self._shown(),
+            [(prop.name, partial(cell, prop=prop)) for prop in shown],
+            windows(self._of),
+            partial(self.changes, followed),
+            same,
+            rows,
+            interval,
+        )
 
     # Changing
 

@@ -80,6 +80,7 @@ class OpenStore(Factory, ClosingBlock):
         self._has_withdrawn = False  # has a task left the queue of the library since the last one had its turn?
         self._is_closing = False  # no commit is asked for any more
         self._used = False
+        self._autorefresh = True
         self._is_inherited = False  # does the store belong to the parent process?
         self._frozen: Bag[Frozen] = Bag()
         self._functions: list[Any] = []  # that queries call, or called
@@ -218,16 +219,9 @@ class OpenStore(Factory, ClosingBlock):
         """The `objstore *` of the C interface, for C code in this process. Valid until the store is closed."""
         return self._open_handle()
 
-    def refresh(self) -> bool:
-        """Looks for a newer version; was there one? Reading does that by itself: this is for attributes of objects
-        that were read together."""
-        before = self._version
-        self._reader()
-        return self._version != before
-
     def freeze(self) -> "Frozen":
-        """The newest version, frozen: the same queries, always the same results. What an open write did is not
-        in it. The version is pinned until the result is closed, or garbage."""
+        """The newest version, or without `autorefresh` the one that is shown, frozen: the same queries, always the same
+        results. What an open write did is not in it. The version is pinned until the result is closed, or garbage."""
         with self._lock:
             return freeze(self, self._newest().handle)
 
@@ -353,9 +347,11 @@ class OpenStore(Factory, ClosingBlock):
             return self._newest()
 
     def _newest(self) -> Snapshot:
-        """The snapshot of the newest version. Under the lock."""
+        """The snapshot of the newest version, or of the one that is to be shown. Under the lock."""
         self._used = True
         snapshot = self._snapshot
+        if snapshot is not None and not self._autorefresh:
+            return snapshot
         if snapshot is not None and self._probe is not None:
             s = take()
             if status := _view_refresh(self._probe.cell, s.flag_address):
@@ -396,11 +392,19 @@ class OpenStore(Factory, ClosingBlock):
             self._snapshot = None
 
     def _holds(self) -> bool:
-        return self._probe is not None
+        return self._probe is not None and self._autorefresh
+
+    def _follow(self) -> None:
+        """A handler is about to be called: what was read before is not to be older than what it is told."""
+        with self._lock:
+            if self._autorefresh and self._snapshot is not None and self._has_moved():
+                self._drop()
 
     def _let_go_if_idle(self) -> bool:
         """Pins nothing from now on, if there was no read since the last call; called by the idle thread."""
         with self._lock:
+            if not self._autorefresh:
+                return True
             if self._used:
                 self._used = False
                 return False
@@ -478,7 +482,7 @@ class OpenStore(Factory, ClosingBlock):
                 self._snapshot.epoch.fast = True
         if committed:
             for store in list(_stores):  # other handles of this file, too
-                if store._tag == self._tag:
+                if store._tag == self._tag and (store is self or store._autorefresh):
                     with store._lock:
                         store._drop()
         self._writes.discard(transaction)

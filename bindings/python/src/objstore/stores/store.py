@@ -3,6 +3,7 @@
 import functools
 import inspect
 import os
+import weakref
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
@@ -19,9 +20,20 @@ from ..observing.changes import Changes
 from ..observing.commits import Commits, CommitToken
 from ..observing.tokens import ChangeToken, Token
 from ..observing.typed_functions import TypedToken
-from ..writing import adding
+from ..reading.views import View
+from ..writing import adding, event_loops
 from ..writing.transaction import Transaction
-from . import bound_functions, deletion, kept_versions, maintenance, query_functions, query_watch, store_info, submitted
+from . import (
+    bound_functions,
+    deletion,
+    idle_stores,
+    kept_versions,
+    maintenance,
+    query_functions,
+    query_watch,
+    store_info,
+    submitted,
+)
 from .bound_functions import Bound
 from .frozen import Frozen, freeze
 from .kept_versions import KeptVersion
@@ -38,10 +50,11 @@ _UNSET: Any = object()
 class Store(OpenStore):
     """An open store: `with objstore.open(…) as store:`. Any thread may use it.
 
-    Reading always sees the newest version: what this process committed at once; what another process committed with
-    the next get, query or refresh, and in attributes of objects that were read together at most 0.2 s later. No reader
-    sees half a transaction. All threads read through one snapshot, which moves on by itself and is let go of when the
-    program has not read for 0.2 s; keeping objects and results around pins nothing.
+    Reading sees the newest version, unless `autorefresh` is off: what this process committed at once; what another
+    process committed with the next get, query or refresh, before the next handler is called, and in attributes of
+    objects that were read together at most 0.2 s later. No reader sees half a transaction. All threads read through one
+    snapshot, which moves on by itself and is let go of when the program has not read for 0.2 s; keeping objects and
+    results around pins nothing.
     """
 
     _instead = "; open it again by its path, or store.copy_to() another one"
@@ -226,6 +239,53 @@ class Store(OpenStore):
         there were."""
         return self._writing().delete_everything()
 
+    # Versions
+
+    @property
+    def autorefresh(self) -> bool:
+        """Does what is live move to newer versions by itself, whenever something is read, and before handlers are
+        called? False: it stands still, whoever commits, until refresh(), or a write of this store's own, which moves it
+        to the version that it makes or a newer one; the version is pinned meanwhile. Changes are told all the same."""
+        return self._autorefresh
+
+    @autorefresh.setter
+    def autorefresh(self, on: bool) -> None:
+        on = switch("autorefresh", on)
+        self._open_handle()
+        with self._lock:
+            if not on:
+                self._newest()
+            self._autorefresh = on
+        if on:
+            idle_stores.watch(weakref.ref(self))
+
+    def refresh(self) -> bool:
+        """Calls the handlers of changes that are due, on this thread, and looks for a newer version; was there one?
+        Without `autorefresh` reading shows that from now on. An exception of a handler is raised here when all that is
+        done. Inside of a write and of a handler nothing happens: False. Never waits for a writer.
+
+        Reading looks for newer versions by itself: then this is for attributes of objects that were read together, and
+        for the handlers. Functions of write_async() and submit_write() are not called."""
+        store, before = self._open_handle(), self._version
+        if self._transaction is not None and self._transaction.mine():
+            return False
+        with self._lock:
+            probe = self._open_probe()
+        try:
+            delivery.refresh(store, probe)
+        finally:
+            with self._lock:
+                # Reading may have moved it meanwhile; and where it has not moved, what is shown stays.
+                if self._snapshot is not None and self._snapshot.version() != View(probe, fast=False).version():
+                    self._drop()
+        self._reader()
+        return self._version != before
+
+    async def refresh_async(self) -> bool:
+        """refresh() in a task of asyncio or trio, when what else waits in the loop has had its turn."""
+        await event_loops.turn()
+        return self.refresh()
+
     # Observing
 
     def observe(
@@ -397,7 +457,8 @@ class Store(OpenStore):
         ends it."""
 
         def step(done: int, total: int) -> None:
-            self._let_go()  # what this process has read last must not keep the pages that were emptied
+            if self._autorefresh:
+                self._let_go()  # what this process has read last must not keep the pages that were emptied
             if progress is not None:
                 progress(done, total)
 

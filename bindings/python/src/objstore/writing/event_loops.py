@@ -282,15 +282,29 @@ class TrioStation(Station):
         return None
 
 
-def station(store: "OpenStore") -> Station:
-    """That of the caller's loop."""
+def _running(instead: str) -> "tuple[Any, asyncio.AbstractEventLoop | None]":
+    """Trio, or the loop of asyncio: whichever the caller is a task of."""
     trio = running_trio()
     loop = None if trio is not None else _running_loop()
     if trio is None and loop is None:
-        raise InvalidArgument(
-            "a task of asyncio or trio waits like this; elsewhere use 'with store.write():', which waits by keeping "
-            "its thread, or store.submit_write()"
-        )
+        raise InvalidArgument(f"a task of asyncio or trio waits like this; elsewhere use {instead}")
+    return trio, loop
+
+
+async def turn() -> None:
+    """Lets what else waits in the caller's loop have its turn."""
+    trio, _ = _running("store.refresh()")
+    if trio is not None:
+        await trio.lowlevel.checkpoint()
+    else:
+        import asyncio  # which is there
+
+        await asyncio.sleep(0)
+
+
+def station(store: "OpenStore") -> Station:
+    """That of the caller's loop."""
+    trio, loop = _running("'with store.write():', which waits by keeping its thread, or store.submit_write()")
     key = id(loop if trio is None else trio.lowlevel.current_trio_token()), id(store)
     found = _stations.get(key)
     if found is None:

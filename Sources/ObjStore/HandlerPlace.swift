@@ -1,0 +1,223 @@
+public import Dispatch
+internal import ObjStoreCore
+
+/// Where the handler of one observer is called, if not where the program delivers: on a queue, or an actor.
+public final class HandlerPlace: Sendable {
+    private struct State: Sendable {
+        /// Kept until it ends: who delivers has a reference that is not the handler's, so that the store never goes
+        /// inside of a handler.
+        var handle: StoreHandle?
+        var hub: ObserverHub?
+    }
+    private let state = Guarded(State())
+    /// Has work done there, soon.
+    private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) { self.schedule = schedule }
+
+    convenience init(_ queue: DispatchQueue) { self.init { queue.async(execute: $0) } }
+
+    convenience init(_ actor: any Actor) {
+        self.init { work in Task.detached { await HandlerPlace.run(work, on: actor) } }
+    }
+
+    private static func run(_ work: @Sendable () -> Void, on actor: isolated any Actor) { work() }
+
+    /// The token of an observer, whose handler is called at a place; nil: where the program delivers.
+    ///
+    /// - Parameter begin: makes it on a hub; nil: on the store's.
+    static func token(
+        _ place: HandlerPlace?, _ handle: StoreHandle,
+        _ begin: (ObserverHub?) throws(ObjStoreError) -> Observer
+    ) throws(ObjStoreError) -> NotificationToken {
+        guard let place else { return NotificationToken(try begin(nil), handle) }
+        let hub = try core { () throws(StoreError) in
+            try handle.store.makeHub { place.schedule { place.deliver() } }
+        }
+        place.state.withLock { $0 = State(handle: handle, hub: hub) }
+        do throws(ObjStoreError) { return NotificationToken(try begin(hub), handle, place) } catch {
+            place.end()
+            throw error
+        }
+    }
+
+    /// Whether there is an observer, of a store that is open.
+    var isOpen: Bool { state.withLock { $0.handle?.store.isClosed == false } }
+
+    func deliver() {
+        let state = state.withLock { $0 }
+        guard let handle = state.handle, let hub = state.hub else { return }
+        do throws(StoreError) { _ = try hub.deliver() } catch {
+            if error.code != .closedHandle { handle.reports.tell(ObjStoreError(error)) }
+        }
+    }
+
+    /// Its observer has ended.
+    func end() {
+        let state = state.withLock { state in
+            defer { state = State() }
+            return state
+        }
+        if let handle = state.handle, let hub = state.hub { handle.store.leave(hub) }
+    }
+}
+
+extension ObjectSpace {
+    /// Calls a handler; what it threw, or what accessors reported in it, is whoever's who delivers.
+    func telling(_ place: HandlerPlace?, _ handler: () throws -> Void) -> StoreError? {
+        let error = telling("a change handler", handler)
+        guard place != nil else { return error }
+        if let error, error.code != .closedHandle { handle.reports.tell(ObjStoreError(error)) }
+        return nil
+    }
+}
+
+/// A collection whose changes can be observed.
+public protocol ObservableCollection: SendableMetatype {
+    /// What its handlers get.
+    associatedtype Change
+
+    func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken
+}
+
+extension ObservableCollection {
+    /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue: nobody has to deliver. With a
+    /// concurrent queue on any of its threads, and never on two at a time. What it throws or reports goes to
+    /// `Configuration.onError`.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue, _ handler: @escaping @Sendable (Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: queue, handler) }
+
+    /// The same on an actor: `observe(on: MainActor.shared) { _, change in … }`, `observe(on: self) { me, change in … }`.
+    /// The actor is kept until the token ends.
+    @_disfavoredOverload
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+
+    // For other modules of the package.
+    package func observing(
+        _ keyPaths: [String]?, on queue: DispatchQueue?, _ handler: @escaping @Sendable (Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try _observe(keyPaths, queue.map { HandlerPlace($0) }, handler)
+    }
+    package func observing<A: Actor>(
+        _ keyPaths: [String]?, on actor: A, _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try _observe(keyPaths, HandlerPlace(actor), HandlerPlace.isolated(actor, handler))
+    }
+}
+
+extension HandlerPlace {
+    /// What is called on an actor, which it is.
+    static func isolated<A: Actor, Change>(
+        _ actor: A, _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
+    ) -> @Sendable (Change) throws -> Void {
+        { change in
+            nonisolated(unsafe) let change = change
+            try actor.assumeIsolated { try handler($0, change) }
+        }
+    }
+}
+
+extension _ObservableObject {
+    /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue; see
+    /// ``ObservableCollection/observe(keyPaths:on:_:)-queue``.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: queue, handler) }
+
+    /// The same on an actor.
+    @_disfavoredOverload
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+
+    package func observing(
+        _ keyPaths: [String]?, on queue: DispatchQueue?,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(names: keyPaths, queue.map { HandlerPlace($0) }, handler)
+    }
+    package func observing<A: Actor>(
+        _ keyPaths: [String]?, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(names: keyPaths, HandlerPlace(actor), HandlerPlace.isolated(actor, handler))
+    }
+}
+
+extension ProjectionType {
+    /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue; see
+    /// ``ObservableCollection/observe(keyPaths:on:_:)-queue``.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: queue, handler) }
+
+    /// The same on an actor.
+    @_disfavoredOverload
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+
+    package func observing(
+        _ keyPaths: [String]?, on queue: DispatchQueue?,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(names: keyPaths, queue.map { HandlerPlace($0) }, handler)
+    }
+    package func observing<A: Actor>(
+        _ keyPaths: [String]?, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(names: keyPaths, HandlerPlace(actor), HandlerPlace.isolated(actor, handler))
+    }
+}
+
+extension Results: ObservableCollection {
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observe(names: keyPaths, place, handler) }
+}
+
+extension ProjectedResults: ObservableCollection {
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try base.observe(names: try ProjectionInfo.of(Element.self).observed(keyPaths), place) {
+            try handler(ProjectedChangeSet($0))
+        }
+    }
+}
+
+extension List: ObservableCollection {
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(self.place).observe(keyPaths, place, handler) }
+}
+
+extension MutableSet: ObservableCollection {
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(self.place).observe(keyPaths, place, handler) }
+}
+
+extension Map: ObservableCollection {
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(self.place).observe(keyPaths, place, handler) }
+}
