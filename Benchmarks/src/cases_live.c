@@ -43,7 +43,8 @@ static size_t quiet_object(const bench *b, size_t number) {
     return (size_t)id;
 }
 
-// A quarter each observes one object, by its key; objects of a name; objects of an age, and of some ages, that nobody has.
+// A quarter each observes one object, by its key; objects of a name; objects of an age, and of some ages, that nobody
+// has.
 static objstore_token *observe_other(const bench *b, store *s, objstore_view *view, size_t number) {
     static const char *const texts[] = {"id == $0", "name == $0", "age == $0", "age > $0 AND age < $1"};
     const size_t i = quiet_object(b, number), kind = number % 4;

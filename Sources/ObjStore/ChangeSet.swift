@@ -135,8 +135,16 @@ public struct ChangeSet<Element: Object>: Sendable {
         }
     }
 
+    /// The one object that is observed as it is now, of a change set that came too late to say more; nil: it is gone.
+    func objectNow(_ key: Int64) throws(ObjStoreError) -> Element? {
+        let space = try sides.space(before: false), binding = try space.binding(Element.self)
+        let isThere = try core { () throws(StoreError) in try space.view.exists(binding.id(key)) }
+        return isThere ? space.materialise(Element.self, binding, key) : nil
+    }
+
     /// What happened to the one object that is observed.
-    func objectChange() throws(ObjStoreError) -> ObjectChange<Element> {
+    func objectChange(_ key: Int64) throws(ObjStoreError) -> ObjectChange<Element> {
+        if isLost { return try objectNow(key).map { .change($0, []) } ?? .deleted }
         guard let new = modified.first, let old = modifiedBefore.first else { return .deleted }
         return .change(
             new,
@@ -150,7 +158,8 @@ public struct ChangeSet<Element: Object>: Sendable {
 
 /// What happened to an object that is observed, or to a projection.
 public enum ObjectChange<T> {
-    /// The object as it is now, frozen, and what was written.
+    /// The object as it is now, frozen, and what was written. Nothing: it came too late to say what
+    /// (`Store.Configuration.observerLag`, `since:`).
     case change(T, [PropertyChange])
     /// It is gone; no more comes.
     case deleted

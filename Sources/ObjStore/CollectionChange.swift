@@ -174,12 +174,12 @@ struct ObservedPlace: Sendable {
 
     /// - Parameter hub: delivers; nil: the store's.
     func observer<Observed: _CollectionProperty>(
-        _ keyPaths: [String]? = nil, on hub: ObserverHub? = nil,
+        _ keyPaths: [String]? = nil, on hub: ObserverHub? = nil, paused: Bool = false,
         _ handler: @escaping @Sendable (CollectionChange<Observed>) -> StoreError?
     ) throws(ObjStoreError) -> Observer {
         try core { () throws(StoreError) in
             try live.handle.store.observe(
-                id, ObserverOptions(initial: true, keyPaths: keyPaths), on: hub
+                id, ObserverOptions(initial: true, keyPaths: keyPaths, paused: paused), on: hub
             ) {
                 handler(CollectionChange($0, self))
             }
@@ -192,7 +192,9 @@ struct ObservedPlace: Sendable {
     ) throws(ObjStoreError) -> NotificationToken {
         let live = live
         return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
-            try observer(keyPaths, on: hub) { change in live.telling(place) { try handler(change) } }
+            try observer(keyPaths, on: hub, paused: HandlerPlace.beginsPaused(place)) { change in
+                live.telling(place) { try handler(change) }
+            }
         }
     }
 }

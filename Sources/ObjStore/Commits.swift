@@ -27,21 +27,37 @@ public struct Commits: Sendable {
 }
 
 extension Store {
-    /// Calls `handler` when something was committed, whichever thread or process did it, and does not say what; several
-    /// commits at once where they were not delivered in between. As with results, `deliver()`, `wait()` or the worker
-    /// call it.
+    /// Calls `handler` when something was committed, whichever thread or process did it, and does not say what;
+    /// several commits at once where they were not delivered in between. As with results, `deliver()`, `wait()` or the
+    /// worker call it.
     ///
     /// - Parameter initial: with a first call, before anything was committed.
     /// Errors: `.readOnly` (a store that is never written to), `.closedHandle`.
     public func observeCommits(
         initial: Bool = false, _ handler: @escaping @Sendable (Commits) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
+        try observeCommits(initial, nil, handler)
+    }
+
+    /// The same from a version on that the program has written down: called once if something was committed since, or
+    /// if nobody keeps that version any more (`isLost`); see ``ObservableCollection/observe(keyPaths:since:_:)``.
+    public func observeCommits(
+        since bookmark: Bookmark, _ handler: @escaping @Sendable (Commits) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observeCommits(false, HandlerPlace(since: bookmark), handler)
+    }
+
+    private func observeCommits(
+        _ isInitial: Bool, _ place: HandlerPlace?, _ handler: @escaping @Sendable (Commits) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         let live = space
-        let observer = try core { () throws(StoreError) in
-            try live.handle.store.observeCommits(ObserverOptions(initial: initial)) { changes in
-                live.telling("a change handler") { try handler(Commits(changes, live)) }
+        return try HandlerPlace.token(place, live.handle) { (_) throws(ObjStoreError) in
+            try core { () throws(StoreError) in
+                let options = ObserverOptions(initial: isInitial, paused: HandlerPlace.beginsPaused(place))
+                return try live.handle.store.observeCommits(options) { changes in
+                    live.telling("a change handler") { try handler(Commits(changes, live)) }
+                }
             }
         }
-        return NotificationToken(observer, live.handle)
     }
 }

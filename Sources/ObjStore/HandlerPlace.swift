@@ -1,7 +1,8 @@
 public import Dispatch
 internal import ObjStoreCore
 
-/// Where the handler of one observer is called, if not where the program delivers: on a queue, or an actor.
+/// Where the handler of one observer is called, if not where the program delivers: on a queue, or an actor; and from
+/// which version on it is told, if not from the newest.
 public final class HandlerPlace: Sendable {
     private struct State: Sendable {
         /// Kept until it ends: who delivers has a reference that is not the handler's, so that the store never goes
@@ -10,10 +11,21 @@ public final class HandlerPlace: Sendable {
         var hub: ObserverHub?
     }
     private let state = Guarded(State())
-    /// Has work done there, soon.
-    private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Has work done there, soon; nil: the program delivers.
+    private let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+    /// What the program has seen.
+    let since: Bookmark?
 
-    init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) { self.schedule = schedule }
+    init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+        (self.schedule, since) = (schedule, nil)
+    }
+
+    init(since: Bookmark) { (schedule, self.since) = (nil, since) }
+
+    /// An observer begins paused that is to know an older version first.
+    static func beginsPaused(_ place: HandlerPlace?) -> Bool { place?.since != nil }
+
+    var isElsewhere: Bool { schedule != nil }
 
     convenience init(_ queue: DispatchQueue) { self.init { queue.async(execute: $0) } }
 
@@ -30,9 +42,18 @@ public final class HandlerPlace: Sendable {
         _ place: HandlerPlace?, _ handle: StoreHandle,
         _ begin: (ObserverHub?) throws(ObjStoreError) -> Observer
     ) throws(ObjStoreError) -> NotificationToken {
-        guard let place else { return NotificationToken(try begin(nil), handle) }
+        guard let place, let schedule = place.schedule else {
+            let observer = try begin(nil)
+            guard let since = place?.since else { return NotificationToken(observer, handle) }
+            do throws(StoreError) { try handle.store.begin(observer, at: since.core) } catch {
+                observer.close(waits: false)
+                throw ObjStoreError(error)
+            }
+            observer.resume()
+            return NotificationToken(observer, handle)
+        }
         let hub = try core { () throws(StoreError) in
-            try handle.store.makeHub { place.schedule { place.deliver() } }
+            try handle.store.makeHub { schedule { place.deliver() } }
         }
         place.state.withLock { $0 = State(handle: handle, hub: hub) }
         do throws(ObjStoreError) { return NotificationToken(try begin(hub), handle, place) } catch {
@@ -66,7 +87,7 @@ extension ObjectSpace {
     /// Calls a handler; what it threw, or what accessors reported in it, is whoever's who delivers.
     func telling(_ place: HandlerPlace?, _ handler: () throws -> Void) -> StoreError? {
         let error = telling("a change handler", handler)
-        guard place != nil else { return error }
+        guard place?.isElsewhere == true else { return error }
         if let error, error.code != .closedHandle { handle.reports.tell(ObjStoreError(error)) }
         return nil
     }
@@ -91,12 +112,23 @@ extension ObservableCollection {
         keyPaths: [String]? = nil, on queue: DispatchQueue, _ handler: @escaping @Sendable (Change) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: queue, handler) }
 
-    /// The same on an actor: `observe(on: MainActor.shared) { _, change in … }`, `observe(on: self) { me, change in … }`.
-    /// The actor is kept until the token ends.
+    /// The same on an actor: `observe(on: MainActor.shared) { _, change in … }`, `observe(on: self) { me, change in …
+    /// }`. The actor is kept until the token ends.
     @_disfavoredOverload
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+
+    /// The same as `observe(keyPaths:_:)` from a version on that the program has written down: there is no initial
+    /// change, the first one is of what was committed since. Where nobody keeps that version any more
+    /// (``Store/keepVersion(_:at:)``), where the schema has changed since, or the collection was not there, the first
+    /// one is `isLost`: begin anew.
+    ///
+    /// Errors: also `.wrongStore`, `.alreadyInWrite`; `.timeout` (another one was writing for so long).
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, since bookmark: Bookmark, _ handler: @escaping @Sendable (Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, HandlerPlace(since: bookmark), handler) }
 
     // For other modules of the package.
     package func observing(
@@ -139,6 +171,16 @@ extension _ObservableObject {
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
 
+    /// The same from a version on that the program has written down: see
+    /// ``ObservableCollection/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, since bookmark: Bookmark,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(names: keyPaths, HandlerPlace(since: bookmark), handler)
+    }
+
     package func observing(
         _ keyPaths: [String]?, on queue: DispatchQueue?,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
@@ -168,6 +210,16 @@ extension ProjectionType {
         keyPaths: [String]? = nil, on actor: A,
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+
+    /// The same from a version on that the program has written down: see
+    /// ``ObservableCollection/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, since bookmark: Bookmark,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(names: keyPaths, HandlerPlace(since: bookmark), handler)
+    }
 
     package func observing(
         _ keyPaths: [String]?, on queue: DispatchQueue?,

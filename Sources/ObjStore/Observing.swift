@@ -50,7 +50,9 @@ extension Results {
     ) throws(ObjStoreError) -> NotificationToken {
         let live = space
         return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
-            try observer(names, on: hub) { change in live.telling(place) { try handler(change) } }
+            try observer(names, on: hub, paused: HandlerPlace.beginsPaused(place)) { change in
+                live.telling(place) { try handler(change) }
+            }
         }
     }
 
@@ -58,7 +60,7 @@ extension Results {
     ///   - keyPaths: which modifications count; nil: as usual.
     ///   - hub: delivers; nil: the store's.
     func observer(
-        _ keyPaths: [String]?, on hub: ObserverHub? = nil,
+        _ keyPaths: [String]?, on hub: ObserverHub? = nil, paused: Bool = false,
         _ handler: @escaping @Sendable (ChangeSet<Element>) -> StoreError?
     ) throws(ObjStoreError) -> Observer {
         guard !space.isFrozen else {
@@ -69,9 +71,8 @@ extension Results {
             let list = try view.find(query)
             while true {
                 do throws(StoreError) {
-                    return try list.observe(ObserverOptions(initial: true, keyPaths: keyPaths), on: hub) {
-                        handler(ChangeSet($0, live, question))
-                    }
+                    let options = ObserverOptions(initial: true, keyPaths: keyPaths, paused: paused)
+                    return try list.observe(options, on: hub) { handler(ChangeSet($0, live, question)) }
                 } catch {
                     // Another thread has moved the view meanwhile.
                     guard error.code == .wrongView else { throw error }
@@ -131,7 +132,8 @@ extension _ObservableObject {
     func observe(
         names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observeChanges(names, place) { try handler(try $0.objectChange()) }
+        let key = _key
+        return try observeChanges(names, place) { try handler(try $0.objectChange(key)) }
     }
 
     private func observeChanges(
@@ -155,7 +157,8 @@ extension _ObservableObject {
         let id = binding.id(_key)
         return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
             try core { () throws(StoreError) in
-                try live.handle.store.observe(id, in: live.view, ObserverOptions(keyPaths: names), on: hub) { changes in
+                let options = ObserverOptions(keyPaths: names, paused: HandlerPlace.beginsPaused(place))
+                return try live.handle.store.observe(id, in: live.view, options, on: hub) { changes in
                     live.telling(place) { try handler(ChangeSet<Self>(changes, live, .all)) }
                 }
             }

@@ -104,6 +104,16 @@ private final class Frog: Object {
         let store = try Store.open(path: folder.file(), models: [Frog.self])
         let kept = try store.keptVersions()
         #expect(kept.map(\.name) == ["index"] && kept.first?.bookmark == seen)
+        let told = Received<String>()
+        let tokens = [
+            try store.objects(Frog.self).sorted(by: \.id).observe(since: seen) { told.append("list \($0.insertions)") },
+            try #require(store.object(ofType: Frog.self, forPrimaryKey: 1)).things.observe(since: seen) { _ in
+                told.append("nothing has happened to it")
+            },
+            try store.observeCommits(since: seen) { told.append("commits \($0.isLost)") },
+        ]
+        #expect(try store.deliver() == 2 && told.take() == ["list [1]", "commits false"])
+        for token in tokens { token.invalidate() }
         let then = try store.at(seen)
         #expect(then.objects(Frog.self).count == 1 && store.objects(Frog.self).count == 2)
         #expect(try then.bookmark == seen)
@@ -115,6 +125,34 @@ private final class Frog: Object {
             try store.checkpoint()
         }
         #expect(code { try store.keepVersion("late", at: seen) } == nil, "it is still held by the snapshot")
+        try store.close()
+    }
+
+    /// A version that nobody has kept.
+    @Test func gone() throws {
+        let store = try memoryStore([Frog.self])
+        let frog = try store.write { tx in try tx.create(Frog.self, value: ["id": 1]) }
+        let seen = try store.bookmark
+        for id in 2..<5 {
+            try store.write { tx in try tx.create(Frog.self, value: ["id": id]) }
+            try store.checkpoint()
+        }
+        #expect(code { _ = try store.at(seen) } == .versionGone)
+        let told = Received<String>()
+        let tokens = [
+            try store.objects(Frog.self).observe(since: seen) { told.append("list \($0.isLost) \($0.insertions)") },
+            try frog.observe(since: seen) { change in
+                if case .change(let frog, let written) = change { told.append("object \(frog.id) \(written.count)") }
+            },
+            try #require(frog.notes["seen"]?.list).observe(since: seen) { told.append("nested \($0.isLost)") },
+        ]
+        #expect(try store.deliver() == 3 && told.take() == ["list true []", "object 1 0", "nested true"])
+        try store.write { _ in frog.notes["seen"]?.list?.append(4) }
+        #expect(try store.deliver() == 3)
+        for token in tokens { token.invalidate() }
+        let other = try memoryStore([Frog.self])
+        #expect(code { _ = try other.objects(Frog.self).observe(since: seen) { _ in } } == .wrongStore)
+        try other.close()
         try store.close()
     }
 }

@@ -106,8 +106,9 @@ extension DynamicCollection: ObservableCollection {
         let id = try core { () throws(StoreError) in try self.place() }
         return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
             try core { () throws(StoreError) in
-                try live.handle.store.observe(id, ObserverOptions(initial: true, keyPaths: keyPaths), on: hub) {
-                    changes in
+                let isPaused = HandlerPlace.beginsPaused(place)
+                let options = ObserverOptions(initial: true, keyPaths: keyPaths, paused: isPaused)
+                return try live.handle.store.observe(id, options, on: hub) { changes in
                     live.telling(place) { try handler(DynamicCollectionChange(changes, owner, name, live)) }
                 }
             }

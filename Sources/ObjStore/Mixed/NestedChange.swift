@@ -1,10 +1,10 @@
 internal import ObjStoreCore
 
-/// What happened to a list or dictionary inside of a mixed value between two versions, in this or another process: which
-/// elements came, went, moved and were replaced, by positions, and of a dictionary by keys.
+/// What happened to a list or dictionary inside of a mixed value between two versions, in this or another process:
+/// which elements came, went, moved and were replaced, by positions, and of a dictionary by keys.
 ///
-/// It is a place that is observed: what is there after another value was put there is told by what leads to it. It keeps
-/// both versions: let go of it. Any thread.
+/// It is a place that is observed: what is there after another value was put there is told by what leads to it. It
+/// keeps both versions: let go of it. Any thread.
 public struct NestedChange: Sendable {
     private let changes: ObjStoreCore.ChangeSet
     private let sides: ChangeSides
@@ -57,55 +57,64 @@ public struct NestedChange: Sendable {
 }
 
 extension AnyPlace {
-    /// - Parameter hub: delivers; nil: the store's.
-    fileprivate func observer(
-        on hub: ObserverHub?, _ handler: @escaping @Sendable (NestedChange) -> StoreError?
-    ) throws(ObjStoreError) -> Observer {
+    fileprivate func observe(
+        _ handlerPlace: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         let binding = place.binding, live = binding.space, id = place.id
         guard !live.isFrozen else {
             throw ObjStoreError(
                 .wrongView, "\(binding.path(place.index)) of a frozen object never changes", class: binding.info.name)
         }
-        return try core { () throws(StoreError) in
-            try AnyStep.withPath(path) { (path) throws(StoreError) in
-                try live.handle.store.observe(
-                    mixed: id.owner, id.propertyID, path, ObserverOptions(initial: true), on: hub
-                ) { handler(NestedChange($0, live)) }
+        let options = ObserverOptions(initial: true, paused: HandlerPlace.beginsPaused(handlerPlace))
+        return try HandlerPlace.token(handlerPlace, live.handle) { (hub) throws(ObjStoreError) in
+            try core { () throws(StoreError) in
+                try AnyStep.withPath(path) { (path) throws(StoreError) in
+                    try live.handle.store.observe(mixed: id.owner, id.propertyID, path, options, on: hub) { changes in
+                        live.telling(handlerPlace) { try handler(NestedChange(changes, live)) }
+                    }
+                }
             }
         }
     }
 
-    fileprivate func observe(
+    /// - Parameter keyPaths: there are none; the elements are no objects of one class.
+    fileprivate static func observe(
+        _ place: AnyPlace?, _ keyPaths: [String]?, _ handlerPlace: HandlerPlace?,
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        let live = space
-        let observer = try observer(on: nil) { change in live.telling("a change handler") { try handler(change) } }
-        return NotificationToken(observer, live.handle)
-    }
-
-    static func of(_ place: AnyPlace?) throws(ObjStoreError) -> AnyPlace {
         guard let place else {
             throw ObjStoreError(.wrongView, "a list or dictionary that is in no store cannot be observed")
         }
-        return place
+        guard keyPaths == nil else {
+            throw ObjStoreError(.invalidArgument, "what is in a mixed value has no key paths: it is of any kind")
+        }
+        return try place.observe(handlerPlace, handler)
     }
 }
 
-extension AnyList {
+extension AnyList: ObservableCollection {
     /// Calls `handler` with what changes in the list, or is put in its place, in this or another process: first an
-    /// initial change, then one for all that was committed since the last. As with results, `deliver()`, `wait()` or the
-    /// worker call it.
+    /// initial change, then one for all that was committed since the last. As with results, `deliver()`, `wait()` or
+    /// the worker call it.
     ///
     /// Errors: `.wrongView` (it is unmanaged or frozen), `.noSuchObject` (its object was deleted, or is not committed
     /// yet), `.notFound`, `.wrongType` (at its place is nothing, or something else), `.readOnly`, `.closedHandle`.
     public func observe(
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.of(place).observe(handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
+
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.observe(self.place, keyPaths, place, handler) }
 }
 
-extension AnyMap {
+extension AnyMap: ObservableCollection {
     /// Calls `handler` with what changes in the dictionary, also by keys: as of ``AnyList/observe(_:)``.
     public func observe(
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.of(place).observe(handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
+
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.observe(self.place, keyPaths, place, handler) }
 }

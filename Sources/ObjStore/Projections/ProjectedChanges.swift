@@ -153,7 +153,11 @@ extension ProjectionType {
         _ info: ProjectionInfo, _ fields: [ProjectionInfo.Field], _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try rootObject.observingChanges(try info.observed(fields), place) { change in
+        let root = rootObject, key = root._key
+        return try root.observingChanges(try info.observed(fields), place) { change in
+            if change.isLost {
+                return try handler(try change.objectNow(key).map { .change(Self(projecting: $0), []) } ?? .deleted)
+            }
             guard let new = change.modified.first, let old = change.modifiedBefore.first else {
                 return try handler(.deleted)
             }

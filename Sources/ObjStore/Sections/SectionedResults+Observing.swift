@@ -18,6 +18,14 @@ extension SectionedResults {
         _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
     ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), one: nil, handler) }
 
+    /// The same from a version on that the program has written down: see
+    /// ``ObservableCollection/observe(keyPaths:since:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, since bookmark: Bookmark,
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observe(keyPaths, one: nil, HandlerPlace(since: bookmark), handler) }
+
     /// What changes, for a task: `for await change in sections.changes { … }`; see ``Results/changes``.
     public var changes: SectionChangeSequence<Key, SectionElement> {
         SectionChangeSequence(self) { () throws(ObjStoreError) in nil }
@@ -34,12 +42,17 @@ extension SectionedResults {
     package func observing(
         _ names: [String]?, one: Key?,
         _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observe(names, one: one, nil, handler) }
+
+    private func observe(
+        _ names: [String]?, one: Key?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
     ) throws -> NotificationToken {
         let live = results.space
-        let observer = try observer(names, one: one) { change in
-            live.telling("a change handler") { try handler(change) }
+        let observer = try observer(names, one: one, paused: HandlerPlace.beginsPaused(place)) { change in
+            live.telling(place) { try handler(change) }
         }
-        return NotificationToken(observer, live.handle)
+        return try HandlerPlace.token(place, live.handle) { (_) throws(ObjStoreError) in observer }
     }
     package func observing(
         _ keyPaths: [PartialKeyPath<SectionElement>], one: Key?,
@@ -50,7 +63,7 @@ extension SectionedResults {
     ///   - one: the key of the one section that is observed; nil: all.
     ///   - hub: delivers; nil: the store's.
     fileprivate func observer(
-        _ keyPaths: [String]?, one: Key?, on hub: ObserverHub? = nil,
+        _ keyPaths: [String]?, one: Key?, on hub: ObserverHub? = nil, paused: Bool = false,
         _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) -> StoreError?
     ) throws -> Observer {
         let space = results.space
@@ -72,7 +85,8 @@ extension SectionedResults {
             while true {
                 do throws(StoreError) {
                     return try sections.observe(
-                        ObserverOptions(initial: true, keyPaths: keyPaths), one: owned?.value, on: hub
+                        ObserverOptions(initial: true, keyPaths: keyPaths, paused: paused), one: owned?.value,
+                        on: hub
                     ) { handler(SectionChangeSet($0, self, owned)) }
                 } catch {
                     // Another thread has moved the view meanwhile.

@@ -1,5 +1,5 @@
-/// The last thing that an observer of a query is told: a newer program has dropped a property, a class or an index that
-/// the query is about, and it cannot be asked any more.
+/// The last thing that an observer of a query is told: a newer program has dropped a property, a class or an index
+/// that the query is about, and it cannot be asked any more.
 ///
 /// ```
 ///  Dog.age < 2      version 7: 3, 8, 9          version 8: Dog.age was dropped
@@ -61,7 +61,8 @@ extension ObserverScope {
         return schema.has(Array(reads.properties))
             && reads.classes.allSatisfy { $0 >= schema.classes.count || !schema.classes[$0].isDropped }
     }
-    /// Whether there is nothing more to be told from a version on: what it is about was dropped, or its owner is deleted.
+    /// Whether there is nothing more to be told from a version on: what it is about was dropped, or its owner is
+    /// deleted.
     func isOver(in snapshot: Snapshot) throws(StoreError) -> Bool {
         if observesCommits { return false }
         if case .collection(let collection) = way { return try collection.elements(in: snapshot) == nil }
