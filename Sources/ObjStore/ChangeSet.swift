@@ -49,7 +49,7 @@ public struct ChangeSet<Element: Object>: Sendable {
     public var fromVersion: UInt64 { changes.fromVersion }
     public var toVersion: UInt64 { changes.toVersion }
 
-    /// Of a list or map: its owner was deleted, and nothing more comes.
+    /// The owner was deleted, or what is asked about was dropped by a newer schema, and nothing more comes.
     public var isOwnerDeleted: Bool { changes.isOwnerDeleted }
 
     // MARK: Positions, ascending

@@ -34,7 +34,7 @@ import ObjStoreCore
         var lines: [String] = []
         var refuses = false
 
-        func take(_ changes: ChangeSet) -> StoreError? {
+        func take(_ changes: ChangeSet, sections: [UInt64]? = nil) -> StoreError? {
             if refuses {
                 refuses = false
                 changes.isUntold = true
@@ -44,6 +44,7 @@ import ObjStoreCore
             if !changes.inserted.isEmpty { line += ", inserted \(changes.inserted)" }
             if !changes.modified.isEmpty { line += ", modified \(changes.modified)" }
             if !changes.moved.isEmpty { line += ", moved \(changes.moved)" }
+            if let sections { line += ", sections \(sections)" }
             if changes.isOwnerDeleted { line += ", gone" }
             lines.append(line)
             return nil
@@ -121,6 +122,14 @@ import ObjStoreCore
         let stretch = try fixture.observe(
             Query(fixture.dog, in: try IndexStretch(indexID, from: none, to: none, [])))
         refusing.told.refuses = true
+        let view = try store.openView(), inSections = Told()
+        let sections = try Array("age".utf8).withUnsafeBytes {
+            try view.find(Query(all: fixture.dog)).sections(byParsing: $0, [], [])
+        }
+        let observer = try sections.observe(ObserverOptions()) {
+            inSections.take($0, sections: $0.sections?.deleted)
+        }
+        view.close()
 
         let second = try ObservedSchemaTests.open(fixture.path, version: 2) {
             try ObservedSchemaTests.describe(&$0, age: false)
@@ -131,6 +140,7 @@ import ObjStoreCore
         #expect(sorted.told.all() == ["deleted [3, 2, 1] at [0, 1, 2], gone"])
         #expect(distinct.told.all() == ["deleted [0, 1, 2, 3] at [0, 1, 2, 3], gone"])
         #expect(stretch.told.all() == ["deleted [3, 2, 1, 0] at [0, 1, 2, 3], gone"])
+        #expect(inSections.all() == ["deleted [0, 1, 2, 3] at [0, 0, 0, 0], sections [0, 1, 2, 3], gone"])
         #expect(refusing.told.all().isEmpty)
         _ = try store.hub.deliver()
         #expect(refusing.told.all() == ["deleted [0, 1, 2] at [0, 1, 2], gone"])
@@ -140,12 +150,14 @@ import ObjStoreCore
         #expect(try store.hub.deliver() == 1)
         #expect(other.told.all() == ["deleted [0] at [0]"])
         for one in [byValue, twin, sorted, refusing, distinct, path, stretch] { #expect(one.told.all().isEmpty) }
-        let view = try store.begin()
-        try view.delete(dogs[1])
-        _ = try view.commit()
+        let transaction = try store.begin()
+        try transaction.delete(dogs[1])
+        _ = try transaction.commit()
         _ = try store.hub.deliver()
         #expect(other.told.all() == ["deleted [1] at [0]"] && path.told.all() == ["deleted [1] at []"])
         for one in [byValue, twin, sorted, refusing, distinct, stretch] { #expect(one.told.all().isEmpty) }
+        #expect(inSections.all().isEmpty)
+        observer.close()
         try second.close()
         try store.close()
     }

@@ -182,8 +182,7 @@ package final class Observer: @unchecked Sendable {
         guard let before = known, let after = parts.last?.reader.to else { return nil }
         if !isGone {
             if try before.schemaRef() == after.schemaRef() || scope.isAskable(in: after.schema) { return nil }
-            let changes = try VanishedAnswer(scope, from: before, parts).told(
-                scope, before, parts, hasPositions: hasPositions)
+            let changes = try VanishedAnswer(scope, from: before, parts).told(hasPositions: hasPositions)
             (known, isGone) = (after, true)
             return .some(changes)
         }

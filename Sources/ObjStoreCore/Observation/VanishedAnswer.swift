@@ -1,56 +1,46 @@
-/// The last thing that an observer of a query is told: a newer program has dropped a property, a class or an index
-/// that the query is about, and it cannot be asked any more.
+/// The last thing that an observer of a query is told: a newer program has dropped a property, a class or an index that
+/// the query is about, and it cannot be asked any more.
 ///
 /// ```
 ///  Dog.age < 2      version 7: 3, 8, 9          version 8: Dog.age was dropped
 ///                   └─ all of them are told as deleted, and that what they were in is gone; then nothing
 /// ```
 struct VanishedAnswer {
-    /// What its reader has.
-    private var list: KeyBuffer
+    private let scope: ObserverScope
+    private let before: Snapshot
+    private let parts: [ObservedAnswer.Part]
 
     /// - Parameter parts: from `before` on; in the last one's version it cannot be asked.
-    init(_ scope: ObserverScope, from before: Snapshot, _ parts: [ObservedAnswer.Part]) throws(StoreError) {
-        list = try VanishedAnswer.keys(scope, in: before)
-        for part in parts where part.isSilent && scope.isAskable(in: part.reader.to.schema) {
-            let old = try VanishedAnswer.keys(scope, in: part.reader.from)
-            let new = try VanishedAnswer.keys(scope, in: part.reader.to)
-            list = try ListDifference(old, new, changed: []).applied(to: list, isByCreation: scope.isByCreation)
-        }
+    init(_ scope: ObserverScope, from before: Snapshot, _ parts: [ObservedAnswer.Part]) {
+        (self.scope, self.before, self.parts) = (scope, before, parts)
     }
 
-    private static func keys(_ scope: ObserverScope, in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
-        guard let key = scope.key else { return try scope.keys(in: snapshot) }
-        let list = KeyBuffer()
-        if try snapshot.trees.objects(try snapshot.schema.cls(scope.query.classID)).find(key) != nil {
-            try list.append(key)
-        }
-        return list
-    }
-
-    func told(
-        _ scope: ObserverScope, _ before: Snapshot, _ parts: [ObservedAnswer.Part], hasPositions: Bool
-    ) throws(StoreError) -> ChangeSet? {
+    func told(hasPositions: Bool) throws(StoreError) -> ChangeSet? {
         guard let after = parts.last?.reader.to else { return nil }
-        var changes = ClassChanges(maskWords: ClassChanges.maskWords(after.schema.classes[Int(scope.classID)]))
-        changes.isFromOtherProcess = parts.contains { !$0.isSilent && $0.reader.isFromOtherProcess }
-        for place in 0..<list.count { try changes.append(.deleted, list.keys[place]) }
-        var indices: ChangeSet.Indices?
-        if hasPositions {
-            var all = ChangeSet.Indices()
-            all.deleted = (0..<list.count).map { UInt64($0) }
-            indices = all
+        let maskWords = ClassChanges.maskWords(after.schema.classes[Int(scope.classID)])
+        var difference = try scope.sections == nil ? all(KeyBuffer.self, maskWords) : all(SectionList.self, maskWords)
+        if let key = scope.key, try before.trees.objects(before.schema.cls(scope.query.classID)).find(key) != nil {
+            try difference.changes.append(.deleted, key)
         }
+        difference.changes.isFromOtherProcess = parts.contains { !$0.isSilent && $0.reader.isFromOtherProcess }
         let told = ChangeSet(
-            classID: scope.classID, before: before, after: after, changes: changes, indices: indices,
-            isCompared: parts.contains { $0.reader.isCompared })
+            classID: scope.classID, before: before, after: after, changes: difference.changes,
+            indices: hasPositions ? difference.indices : nil, isCompared: parts.contains { $0.reader.isCompared })
+        told.sections = difference.sections
         told.isOwnerDeleted = true
-        if scope.sections != nil {
-            let gone = try SectionList.found(scope, nil, in: before).difference(
-                to: SectionList(), scope, ModifiedObjects(), maskWords: changes.maskWords)
-            told.sections = gone.sections
-        }
         return told
+    }
+
+    /// What leads from what its reader has to nothing.
+    private func all<Answer: FoundAnswer>(_: Answer.Type, _ maskWords: Int) throws(StoreError) -> ToldDifference {
+        let none = try Answer.found(scope, KeyBuffer(), in: before)
+        if scope.key != nil { return try none.difference(to: none, scope, ModifiedObjects(), maskWords: maskWords) }
+        var list = try Answer.found(scope, nil, in: before)
+        for part in parts where part.isSilent && scope.isAskable(in: part.reader.to.schema) {
+            let old = try Answer.found(scope, nil, in: part.reader.from)
+            list = try old.shown(to: try Answer.found(scope, nil, in: part.reader.to), by: list, scope)
+        }
+        return try list.difference(to: none, scope, ModifiedObjects(), maskWords: maskWords)
     }
 }
 
@@ -61,8 +51,7 @@ extension ObserverScope {
         return schema.has(Array(reads.properties))
             && reads.classes.allSatisfy { $0 >= schema.classes.count || !schema.classes[$0].isDropped }
     }
-    /// Whether there is nothing more to be told from a version on: what it is about was dropped, or its owner is
-    /// deleted.
+    /// Whether nothing more is to be told from a version on: what it is about was dropped, or its owner is deleted.
     func isOver(in snapshot: Snapshot) throws(StoreError) -> Bool {
         if observesCommits { return false }
         if case .collection(let collection) = way { return try collection.elements(in: snapshot) == nil }

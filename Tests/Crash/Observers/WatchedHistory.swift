@@ -355,6 +355,12 @@ final class WatchedHistory {
             return fail(
                 "twice: \(reader.name) knows version \(reader.toldVersion), and is told from \(changes.fromVersion) on")
         }
+        if reader.known < changes.fromVersion {
+            // It was moved on by itself, since there was nothing to tell.
+            let gap = past.step(from: reader.known, to: changes.fromVersion, of: reader)
+            if let problem = reader.missModified(gap) { return fail(problem) }
+            reader.known = changes.fromVersion
+        }
         let step = past.step(from: reader.known, to: changes.toVersion, of: reader)
         counts.note(step)
         say(

@@ -42,6 +42,12 @@ extension WatchedReader {
         if copy != wanted || names != wantedNames(step.after) {
             return "missed: \(name) has \(copy), and is not told that it is \(wanted)"
         }
+        return missModified(step)
+    }
+
+    /// The same of what was written.
+    func missModified(_ step: WatchedStep) -> String? {
+        if isEnded || kind.isCommits || !exists(in: step.after) { return nil }
         // What was written with the value that it had is seen in the log alone.
         let certain = step.isRough || step.hasOtherSchema || step.isPartlySilent ? step.real : step
         takeRetyped(step)

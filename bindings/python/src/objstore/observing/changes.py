@@ -64,7 +64,7 @@ class AnyChanges:
         self.is_from_other_process = bool(info.flags & OTHER_PROCESS)  # some of it was
         self.is_compared = bool(info.flags & COMPARED)  # so late that two versions were compared: only real changes
         self.is_lost = bool(info.flags & LOST)  # it comes too late (observer_lag): look at everything anew
-        self.is_owner_deleted = bool(info.flags & OWNER_DELETED)  # of a collection: no more comes
+        self.is_owner_deleted = bool(info.flags & OWNER_DELETED)  # or what is asked about is dropped
         self.is_cleared = bool(info.flags & CLEARED)  # of an observed collection: it had elements, and has none now
         self.from_version: int = info.from_version  # what the observer knew before
         self.to_version: int = info.to_version  # what it knows now
