@@ -1639,9 +1639,9 @@ OBJSTORE_API objstore_status objstore_view_open(objstore *store, objstore_view *
 OBJSTORE_API objstore_status objstore_view_refresh(objstore_view *view, bool *changed)
     OBJSTORE_CHECKS(null(view), nullable(changed), closed(view), kind(view), live(view));
 
-/** Lets a live view follow by itself, or not any more: objstore_deliver, objstore_wait and objstore_refresh of its store,
- * and the worker of a store that has one, move it before they call handlers, to the version that these are told of or
- * a newer one, on whatever thread. Off at first. Commits alone do not make the descriptor readable:
+/** Lets a live view follow by itself, or not any more: objstore_deliver, objstore_wait and objstore_refresh of its
+ * store, and the worker of a store that has one, move it before they call handlers, to the version that these are told
+ * of or a newer one, on whatever thread. Off at first. Commits alone do not make the descriptor readable:
  * objstore_observe_commits does. */
 OBJSTORE_API objstore_status objstore_view_set_autorefresh(objstore_view *view, bool on)
     OBJSTORE_CHECKS(null(view), closed(view), kind(view), live(view));
@@ -3712,8 +3712,8 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * collections, inverses and subqueries of the condition or of the SORT, and for these what asking the condition of one
  * object costs. Everything else (DISTINCT, a query of a collection, a range of an index, objects that mixed values link
  * to) is asked anew after a change of something that it reads, for the price of asking, and compared with what was
- * found before: O(k) for k objects. Memory: 8 bytes for each object found; with
- * LIMIT or OFFSET for each that would be found without.
+ * found before: O(k) for k objects. Memory: 8 bytes for each object found; with LIMIT or OFFSET for each that would
+ * be found without.
  * A query that calls functions is asked anew, too.
  *
  * A newer schema, of this or another process, may drop a property, a class or an index that the query is about: then it
@@ -3944,8 +3944,9 @@ OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered
 /** Brings what this thread shows up to date: calls the handlers of all change sets that are due, as objstore_deliver
  * does, but no bodies and completions of asynchronous writes, and moves `view`, a live one (NULL: none), to the newest
  * version; `changed` (NULL: not wanted) is whether that has moved. Handlers of a store that was opened with
- * OBJSTORE_CONFIG_DELIVER_ON_WORKER are left to its worker. Inside of a callback of the store, and while this thread has
- * a transaction open, nothing happens, and nothing has changed. Never waits for a writer; blocks for your handlers.
+ * OBJSTORE_CONFIG_DELIVER_ON_WORKER are left to its worker. Inside of a callback of the store, and while this thread
+ * has a transaction open, nothing happens, and nothing has changed. Never waits for a writer; blocks for your
+ * handlers.
  * Errors: as objstore_deliver, and the view has moved all the same; of the view as objstore_view_refresh. WRONG_STORE:
  * the view was opened through another handle. */
 OBJSTORE_API objstore_status objstore_refresh(objstore *store, objstore_view *view, bool *changed)

@@ -1,7 +1,7 @@
 internal import ObjStoreCore
 
-/// What happened to a list, set or map of a ``DynamicObject`` between two versions: as ``CollectionChange``, of elements
-/// whose types the program need not know. It keeps both versions: let go of it. Any thread.
+/// What happened to a list, set or map of a ``DynamicObject`` between two versions: as ``CollectionChange``, of
+/// elements whose types the program need not know. It keeps both versions: let go of it. Any thread.
 public struct DynamicCollectionChange: Sendable {
     private let changes: ObjStoreCore.ChangeSet
     private let sides: ChangeSides
@@ -86,7 +86,8 @@ public struct DynamicCollectionChange: Sendable {
 }
 
 extension DynamicCollection: ObservableCollection {
-    /// Calls `handler` with what changes in the collection: as of ``List/observe(keyPaths:_:)``, also by the keys of a map.
+    /// Calls `handler` with what changes in the collection: as of ``List/observe(keyPaths:_:)``, also by the keys of a
+    /// map.
     ///
     /// Errors: as there; `.noSuchProperty`; `.wrongView` of an object of a ``Migration``, too.
     public func observe(

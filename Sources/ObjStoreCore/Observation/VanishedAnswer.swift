@@ -1,5 +1,5 @@
-/// The last thing that an observer of a query is told: a newer program has dropped a property, a class or an index that
-/// the query is about, and it cannot be asked any more.
+/// The last thing that an observer of a query is told: a newer program has dropped a property, a class or an index
+/// that the query is about, and it cannot be asked any more.
 ///
 /// ```
 ///  Dog.age < 2      version 7: 3, 8, 9          version 8: Dog.age was dropped
