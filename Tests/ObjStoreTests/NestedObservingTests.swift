@@ -107,7 +107,7 @@ private final class Frog: Object {
         let told = Received<String>()
         let tokens = [
             try store.objects(Frog.self).sorted(by: \.id).observe(since: seen) { told.append("list \($0.insertions)") },
-            try #require(store.object(ofType: Frog.self, forPrimaryKey: 1)).things.observe(since: seen) { _ in
+            try #require(try store.object(ofType: Frog.self, forPrimaryKey: 1)).things.observe(since: seen) { _ in
                 told.append("nothing has happened to it")
             },
             try store.observeCommits(since: seen) { told.append("commits \($0.isLost)") },
