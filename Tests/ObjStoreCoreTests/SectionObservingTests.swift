@@ -83,7 +83,11 @@ import Testing
         var ids: [ObjectID] = [], state = [Int64](repeating: 0, count: count), isTurned = false
         let view = try store.begin(.atMost(5000))
         for rank in 0..<count {
-            ids.append(try view.create(item, properties, [.int(0), .int(Int64(rank))]))
+            let values: [Value] = [.int(0), .int(Int64(rank))]
+            ids.append(
+                try properties.withUnsafeBufferPointer { properties in
+                    try values.withUnsafeBufferPointer { try view.create(item, properties, $0.baseAddress!) }
+                })
         }
         _ = try view.commit()
         func content(_ objects: [Int], _ order: Sections.Flags, _ one: Int64?) -> [Section] {
