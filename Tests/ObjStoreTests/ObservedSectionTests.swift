@@ -98,9 +98,9 @@ import Testing
     }
 
     private func follow<Key: CollectionElement & Equatable>(
-        _ make: (Store) -> SectionedResults<Key, Q.Item>
+        _ make: (Store) throws -> SectionedResults<Key, Q.Item>
     ) throws {
-        let store = try kennel(), sections = make(store), follower = Follower(sections)
+        let store = try kennel(), sections = try make(store), follower = Follower(sections)
         let token = try sections.observe { follower.take($0) }
         var random = Q.Random(7)
         for _ in 0..<60 {
@@ -121,7 +121,7 @@ import Testing
         try follow { $0.objects(Q.Item.self).sectioned(byFirstLetterOf: \.name, in: .ofAppearance) }
         try follow { $0.objects(Q.Item.self).sectioned(by: \.owner?.name, ascending: false) }
         try follow { $0.objects(Q.Item.self).sectioned(by: "age / $0", 10) }
-        try follow { $0.objects(Q.Item.self).filter("age > 20 SORT(age DESC) LIMIT(5)").sectioned(by: \.name) }
+        try follow { try $0.objects(Q.Item.self).filter("age > 20 SORT(age DESC) LIMIT(5)").sectioned(by: \.name) }
         try follow { $0.objects(Q.Item.self).sorted(by: \.age).sectioned { $0.owner?.name ?? "none" } }
         try follow { $0.objects(Q.Item.self).sectioned(by: { $0.name.first }) }
     }
