@@ -66,13 +66,21 @@ import Testing
 
     private static let names = ["", "a", "Ab", "b", "ba", "éa", "Éb", "ß", "ẞ", "c"]
 
+    @discardableResult
+    private func add(_ tx: Transaction, _ id: Int, _ fill: (Q.Item) -> Void = { _ in }) throws -> Q.Item {
+        let item = Q.Item()
+        item.id = id
+        fill(item)
+        try tx.add(item)
+        return item
+    }
+
     private func change(_ store: Store, _ random: inout Q.Random) throws {
         try store.write { tx in
             let owners = Array(store.objects(Q.Owner.self)), items = Array(store.objects(Q.Item.self))
             for _ in 0...random.number(4) {
                 guard random.number(5) > 0, let item = items.isEmpty ? nil : items[random.number(items.count)] else {
-                    let item = try tx.create(
-                        Q.Item.self, value: [store.objects(Q.Item.self).max(of: \.id).map { $0 + 1 } ?? 0])
+                    let item = try add(tx, store.objects(Q.Item.self).max(of: \.id).map { $0 + 1 } ?? 0)
                     (item.age, item.name) = (random.number(40), Self.names[random.number(Self.names.count)])
                     item.owner = random.number(3) > 0 ? owners[random.number(owners.count)] : nil
                     continue
@@ -130,7 +138,7 @@ import Testing
         let store = try kennel(), items = store.objects(Q.Item.self)
         try store.write { tx in
             for (id, name) in ["Fido", "Flix", "Rex"].enumerated() {
-                try tx.create(Q.Item.self, value: ["id": id, "name": name])
+                try add(tx, id) { $0.name = name }
             }
         }
         let sections = items.sectioned(byFirstLetterOf: \.name)
@@ -142,7 +150,7 @@ import Testing
         try store.write { tx in
             try tx.delete(items[1])
             items[1].name = "Willy"
-            try tx.create(Q.Item.self, value: ["id": 9, "name": "Wolfie"])
+            try add(tx, 9) { $0.name = "Wolfie" }
         }
         try store.deliver()
         let change = try #require(received.take().first)
@@ -161,7 +169,7 @@ import Testing
 
     @Test func keyPathsAndOneSection() throws {
         let store = try kennel(), items = store.objects(Q.Item.self)
-        try store.write { tx in for id in 0..<4 { try tx.create(Q.Item.self, value: ["id": id, "age": id / 2]) } }
+        try store.write { tx in for id in 0..<4 { try add(tx, id) { $0.age = id / 2 } } }
         let sections = items.sectioned(by: \.age), received = Received<SectionChangeSet<Int, Q.Item>>()
         let all = try sections.observe(keyPaths: [\.name]) { received.append($0) }
         let one = try sections[1].observe(keyPaths: ["name"]) { received.append($0) }
@@ -188,7 +196,7 @@ import Testing
 
     @Test func sequences() async throws {
         let store = try kennel(), items = store.objects(Q.Item.self)
-        try store.write { tx in try tx.create(Q.Item.self, value: ["id": 0, "age": 1]) }
+        try store.write { tx in try add(tx, 0) { $0.age = 1 } }
         var keys: [[Int]] = []
         for await change in items.sectioned(by: \.age).changes(keyPaths: [\.age]) {
             keys.append(change.insertedKeys)
@@ -209,7 +217,7 @@ import Testing
         struct Own: Error {}
         let failing = items.sectioned { (_: Q.Item) throws -> Int in throw Own() }
         let token = try failing.observe { _ in }
-        try store.write { tx in try tx.create(Q.Item.self, value: ["id": 0]) }
+        try store.write { tx in try add(tx, 0) }
         #expect(throws: ObjStoreError.self) { try store.deliver() }
         #expect(throws: Own.self) { try failing.observe { _ in } }
         token.invalidate()
