@@ -341,12 +341,7 @@ def test_a_silent_write_before_what_is_told(store, order):
             store.delete(d)
             store.add(Pet(name="f", age=2))
         [a, b, c, f] = (number_of(pet) for pet in (a, b, c, store.objects(Pet).where(Pet.name == "f")[0]))
-<<<<<<< HEAD
-        # d is gone, f stands behind c, and what is new behind the nearest section before it that was there: 2, or
-        # that of d.
-=======
         # d is gone, f behind c, and what is new behind the nearest section before it that was there: that of d, or 2.
->>>>>>> 8816ba3de7e2010e967aadb25235c8159291138f
         follower.sections = [(1, [a]), (2, [c, f]), (4, [b])]
         store.deliver()
         assert follower.told == 1 and follower.sections == shown(sections)
