@@ -3,6 +3,22 @@ import ObjStore
 import Synchronization
 import Testing
 
+private enum S {
+    final class Owner: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var name = ""
+    }
+
+    final class Item: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var age = 0
+        @Persisted var bonus: Int?
+        @Persisted var height = 0.0
+        @Persisted var name = ""
+        @Persisted var owner: Owner?
+    }
+}
+
 /// Results in sections that are observed.
 @Suite struct ObservedSectionTests {
     /// Sections that follow what they are told, as keys and ids.
@@ -12,13 +28,13 @@ import Testing
         private var count = 0
         private var problem: String?
 
-        init(_ sections: SectionedResults<Key, Q.Item>) { self.sections = Follower.content(sections) }
+        init(_ sections: SectionedResults<Key, S.Item>) { self.sections = Follower.content(sections) }
 
-        static func content(_ sections: SectionedResults<Key, Q.Item>) -> [(key: Key, ids: [Int])] {
+        static func content(_ sections: SectionedResults<Key, S.Item>) -> [(key: Key, ids: [Int])] {
             sections.map { ($0.key, $0.map(\.id)) }
         }
 
-        func take(_ change: SectionChangeSet<Key, Q.Item>) {
+        func take(_ change: SectionChangeSet<Key, S.Item>) {
             lock.withLock { _ in
                 if change.isInitial {
                     sections = Follower.content(change.sections)
@@ -48,7 +64,7 @@ import Testing
             }
         }
 
-        func told(_ other: SectionedResults<Key, Q.Item>) -> String? {
+        func told(_ other: SectionedResults<Key, S.Item>) -> String? {
             lock.withLock { _ in
                 let shown = Follower.content(other)
                 if let problem { return problem }
@@ -66,21 +82,13 @@ import Testing
 
     private static let names = ["", "a", "Ab", "b", "ba", "éa", "Éb", "ß", "ẞ", "c"]
 
-    @discardableResult
-    private func add(_ tx: Transaction, _ id: Int, _ fill: (Q.Item) -> Void = { _ in }) throws -> Q.Item {
-        let item = Q.Item()
-        item.id = id
-        fill(item)
-        try tx.add(item)
-        return item
-    }
-
     private func change(_ store: Store, _ random: inout Q.Random) throws {
         try store.write { tx in
-            let owners = Array(store.objects(Q.Owner.self)), items = Array(store.objects(Q.Item.self))
+            let owners = Array(store.objects(S.Owner.self)), items = Array(store.objects(S.Item.self))
             for _ in 0...random.number(4) {
                 guard random.number(5) > 0, let item = items.isEmpty ? nil : items[random.number(items.count)] else {
-                    let item = try add(tx, store.objects(Q.Item.self).max(of: \.id).map { $0 + 1 } ?? 0)
+                    let item = try tx.create(
+                        S.Item.self, value: [store.objects(S.Item.self).max(of: \.id).map { $0 + 1 } ?? 0])
                     (item.age, item.name) = (random.number(40), Self.names[random.number(Self.names.count)])
                     item.owner = random.number(3) > 0 ? owners[random.number(owners.count)] : nil
                     continue
@@ -100,13 +108,13 @@ import Testing
     }
 
     private func kennel() throws -> Store {
-        let store = try memoryStore([Q.Item.self, Q.Owner.self])
-        try store.write { tx in for id in 0..<3 { try tx.create(Q.Owner.self, value: [id, "owner \(id)"]) } }
+        let store = try memoryStore([S.Item.self, S.Owner.self])
+        try store.write { tx in for id in 0..<3 { try tx.create(S.Owner.self, value: [id, "owner \(id)"]) } }
         return store
     }
 
     private func follow<Key: CollectionElement & Equatable>(
-        _ make: (Store) throws -> SectionedResults<Key, Q.Item>
+        _ make: (Store) throws -> SectionedResults<Key, S.Item>
     ) throws {
         let store = try kennel(), sections = try make(store), follower = Follower(sections)
         let token = try sections.observe { follower.take($0) }
@@ -123,26 +131,26 @@ import Testing
     }
 
     @Test func keysOfEveryKind() throws {
-        try follow { $0.objects(Q.Item.self).sectioned(by: \.age) }
-        try follow { $0.objects(Q.Item.self).sorted(by: \.name).sectioned(by: \.bonus, in: .ofAppearance) }
-        try follow { $0.objects(Q.Item.self).sorted(by: \.age).sectioned(byFirstLetterOf: \.name) }
-        try follow { $0.objects(Q.Item.self).sectioned(byFirstLetterOf: \.name, in: .ofAppearance) }
-        try follow { $0.objects(Q.Item.self).sectioned(by: \.owner?.name, ascending: false) }
-        try follow { $0.objects(Q.Item.self).sectioned(by: "age / $0", 10) }
-        try follow { try $0.objects(Q.Item.self).filter("age > 20 SORT(age DESC) LIMIT(5)").sectioned(by: \.name) }
-        try follow { $0.objects(Q.Item.self).sorted(by: \.age).sectioned { $0.owner?.name ?? "none" } }
-        try follow { $0.objects(Q.Item.self).sectioned(by: { $0.name.first }) }
+        try follow { $0.objects(S.Item.self).sectioned(by: \.age) }
+        try follow { $0.objects(S.Item.self).sorted(by: \.name).sectioned(by: \.bonus, in: .ofAppearance) }
+        try follow { $0.objects(S.Item.self).sorted(by: \.age).sectioned(byFirstLetterOf: \.name) }
+        try follow { $0.objects(S.Item.self).sectioned(byFirstLetterOf: \.name, in: .ofAppearance) }
+        try follow { $0.objects(S.Item.self).sectioned(by: \.owner?.name, ascending: false) }
+        try follow { $0.objects(S.Item.self).sectioned(by: "age / $0", 10) }
+        try follow { try $0.objects(S.Item.self).filter("age > 20 SORT(age DESC) LIMIT(5)").sectioned(by: \.name) }
+        try follow { $0.objects(S.Item.self).sorted(by: \.age).sectioned { $0.owner?.name ?? "none" } }
+        try follow { $0.objects(S.Item.self).sectioned(by: { $0.name.first }) }
     }
 
     @Test("D14: sections come and go, and objects have index paths") func d14() throws {
-        let store = try kennel(), items = store.objects(Q.Item.self)
+        let store = try kennel(), items = store.objects(S.Item.self)
         try store.write { tx in
             for (id, name) in ["Fido", "Flix", "Rex"].enumerated() {
-                try add(tx, id) { $0.name = name }
+                try tx.create(S.Item.self, value: ["id": id, "name": name])
             }
         }
         let sections = items.sectioned(byFirstLetterOf: \.name)
-        let received = Received<SectionChangeSet<String, Q.Item>>()
+        let received = Received<SectionChangeSet<String, S.Item>>()
         let token = try sections.observe { received.append($0) }
         try store.deliver()
         guard case .initial(let first) = received.take()[0].kind else { throw Unexpected("it is no initial one") }
@@ -150,7 +158,7 @@ import Testing
         try store.write { tx in
             try tx.delete(items[1])
             items[1].name = "Willy"
-            try add(tx, 9) { $0.name = "Wolfie" }
+            try tx.create(S.Item.self, value: ["id": 9, "name": "Wolfie"])
         }
         try store.deliver()
         let change = try #require(received.take().first)
@@ -168,9 +176,9 @@ import Testing
     }
 
     @Test func keyPathsAndOneSection() throws {
-        let store = try kennel(), items = store.objects(Q.Item.self)
-        try store.write { tx in for id in 0..<4 { try add(tx, id) { $0.age = id / 2 } } }
-        let sections = items.sectioned(by: \.age), received = Received<SectionChangeSet<Int, Q.Item>>()
+        let store = try kennel(), items = store.objects(S.Item.self)
+        try store.write { tx in for id in 0..<4 { try tx.create(S.Item.self, value: ["id": id, "age": id / 2]) } }
+        let sections = items.sectioned(by: \.age), received = Received<SectionChangeSet<Int, S.Item>>()
         let all = try sections.observe(keyPaths: [\.name]) { received.append($0) }
         let one = try sections[1].observe(keyPaths: ["name"]) { received.append($0) }
         try store.deliver()
@@ -195,8 +203,8 @@ import Testing
     }
 
     @Test func sequences() async throws {
-        let store = try kennel(), items = store.objects(Q.Item.self)
-        try store.write { tx in try add(tx, 0) { $0.age = 1 } }
+        let store = try kennel(), items = store.objects(S.Item.self)
+        try store.write { tx in try tx.create(S.Item.self, value: ["id": 0, "age": 1]) }
         var keys: [[Int]] = []
         for await change in items.sectioned(by: \.age).changes(keyPaths: [\.age]) {
             keys.append(change.insertedKeys)
@@ -207,17 +215,17 @@ import Testing
     }
 
     @Test func refused() throws {
-        let store = try kennel(), items = store.objects(Q.Item.self), sections = items.sectioned(by: \.age)
+        let store = try kennel(), items = store.objects(S.Item.self), sections = items.sectioned(by: \.age)
         #expect(code { try sections.freeze().observe { _ in } } == .wrongView)
         #expect(code { try sections.observe(keyPaths: ["ages"]) { _ in } } == .noSuchProperty)
         #expect(code { try items.sectioned(by: "age > 1").observe { _ in } } == .invalidQuery)
-        var section: ResultsSection<Int, Q.Item>?
+        var section: ResultsSection<Int, S.Item>?
         _ = try? Store.checked { section = sections[0] }
         #expect(code { try section?.observe { _ in } } == .wrongView)
         struct Own: Error {}
-        let failing = items.sectioned { (_: Q.Item) throws -> Int in throw Own() }
+        let failing = items.sectioned { (_: S.Item) throws -> Int in throw Own() }
         let token = try failing.observe { _ in }
-        try store.write { tx in try add(tx, 0) }
+        try store.write { tx in try tx.create(S.Item.self, value: ["id": 0]) }
         #expect(throws: ObjStoreError.self) { try store.deliver() }
         #expect(throws: Own.self) { try failing.observe { _ in } }
         token.invalidate()
@@ -225,12 +233,12 @@ import Testing
 
     /// Two threads write, one reads and makes sections anew, and a thread of the library delivers.
     @Test func manyThreads() throws {
-        var configuration = Store.Configuration(.memory(), models: [Q.Item.self, Q.Owner.self])
+        var configuration = Store.Configuration(.memory(), models: [S.Item.self, S.Owner.self])
         configuration.deliversOnWorker = true
         let store = try Store(configuration)
-        try store.write { tx in for id in 0..<3 { try tx.create(Q.Owner.self, value: [id, "owner \(id)"]) } }
-        let byAge = store.objects(Q.Item.self).sorted(by: \.name).sectioned(by: "age / 10")
-        let byFunction = store.objects(Q.Item.self).sectioned { $0.name }
+        try store.write { tx in for id in 0..<3 { try tx.create(S.Owner.self, value: [id, "owner \(id)"]) } }
+        let byAge = store.objects(S.Item.self).sorted(by: \.name).sectioned(by: "age / 10")
+        let byFunction = store.objects(S.Item.self).sectioned { $0.name }
         let one = Follower(byAge), other = Follower(byFunction)
         let tokens = [try byAge.observe { one.take($0) }, try byFunction.observe { other.take($0) }]
         let failures = Received<String>()
