@@ -4263,7 +4263,12 @@ OBJSTORE_API objstore_status objstore_observe_typed(
                     property(properties), text(signature), name(signature));
 
 enum {
-    OBJSTORE_TYPED_DELETIONS = 0x1 /* also what was deleted, or is not found any more, with its last values */
+    OBJSTORE_TYPED_DELETIONS = 0x1, /* also what was deleted, or is not found any more, with its last values */
+    OBJSTORE_TYPED_BEGINNINGS = 0x2 /* also all that is there, whenever it begins */
+};
+
+enum {
+    OBJSTORE_BEGINNING = 0 /* an `event`: all that was told before is void */
 };
 
 /** The same of what a query finds, of its class's properties: an object that begins to satisfy it is an insertion, one
@@ -4274,6 +4279,12 @@ enum {
  * find any more, too, with the values that it had when the observer was last told, and OBJSTORE_DELETIONS as its event:
  * the signature needs that word (INVALID_SIGNATURE, at the '->'). Deletions come first, then insertions, modifications,
  * and those modifications that came with a move; each group in the order of objstore_changes_list.
+ *
+ * With OBJSTORE_TYPED_BEGINNINGS it is told what is there at the first delivery, and again where it begins anew since
+ * it is too late to say what changed (OBJSTORE_LIMIT_OBSERVER_LAG, objstore_token_since): the function is called once
+ * with OBJSTORE_BEGINNING as its event, 0 and NULL for all else, and then for each object that the query finds, in
+ * its order, as for an insertion. The signature needs `event`. So a mirror needs nothing but the events: it is
+ * emptied at a beginning. Without that flag a typed observer is not told that it has begun anew.
  *
  * Errors and cost as of objstore_query_observe and objstore_observe_typed; a query without an order needs no memory for
  * its objects. */

@@ -28,6 +28,9 @@ private final class Mirror {
                 age: age?.pointee)
             mirror.events.append("\(event) \(row.name) \(row.age.map(String.init) ?? "-")")
             switch event {
+            case 0:
+                mirror.rows = [:]
+                if key != 0 || name != nil || length != 0 || age != nil { mirror.wrong.append("a beginning: \(row)") }
             case 1:
                 let known = mirror.rows.removeValue(forKey: key)
                 if known == nil || mirror.isExact && known != row { mirror.wrong.append("\(key) deleted: \(row)") }
@@ -65,8 +68,10 @@ private let cats = TestClass(
         let cat: ClassOf
         var properties: [objstore_property_id] { [cat["name"], cat["age"]] }
 
-        init() throws {
-            store = try openStore(nil, [cats])
+        init(lag: Int64 = .max) throws {
+            store = try openStore(nil, [cats]) {
+                try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_OBSERVER_LAG, lag))
+            }
             cat = try ClassOf(store, cats)
         }
 
@@ -106,20 +111,24 @@ private let cats = TestClass(
         }
     }
 
-    /// Random histories: who does what he is told knows the answer, with its values, whatever the query.
-    @Test(arguments: [
-        "TRUEPREDICATE", "age > 4", "age > 4 SORT(name ASC)", "SORT(age DESC) LIMIT(6)",
-        "age > 2 SORT(name ASC, age ASC) OFFSET(2) LIMIT(5)", "lives > 3 DISTINCT(name)",
-    ])
-    func whatIsToldIsWhatIsThere(condition: String) throws {
-        let cattery = try Cattery(), (store, cat) = (cattery.store, cattery.cat)
+    /// Random histories: who does what he is told knows the answer, with its values, whatever the query; also where he
+    /// falls behind, and begins anew.
+    @Test(
+        arguments: [
+            "TRUEPREDICATE", "age > 4", "age > 4 SORT(name ASC)", "SORT(age DESC) LIMIT(6)",
+            "age > 2 SORT(name ASC, age ASC) OFFSET(2) LIMIT(5)", "lives > 3 DISTINCT(name)",
+        ], [false, true])
+    func whatIsToldIsWhatIsThere(condition: String, beginnings: Bool) throws {
+        let cattery = try Cattery(lag: beginnings ? 1 : .max), (store, cat) = (cattery.store, cattery.cat)
         let asked = try reading(store) { try query($0, cat.id, condition) }
         let mirror = Mirror()
         try writing(store) { tx in for n in 0..<20 { try cattery.create(tx, "n\(n % 7)", Int64(n % 9)) } }
-        try ok(mirror.observe(asked, store, cattery.properties))
-        mirror.rows = try cattery.rows(asked)
+        let flags = OBJSTORE_TYPED_DELETIONS | (beginnings ? OBJSTORE_TYPED_BEGINNINGS : 0)
+        try ok(mirror.observe(asked, store, cattery.properties, flags: Int(flags)))
+        if !beginnings { mirror.rows = try cattery.rows(asked) }
         var random = SplitMix(state: 7), told = [0, 0, 0, 0]
         for round in 0..<150 {
+            if round == 1 && beginnings { #expect(mirror.rows.count > 0) }
             for _ in 0...random.below(2) {
                 try writing(store) { tx in
                     for _ in 0...random.below(4) {
@@ -149,7 +158,10 @@ private let cats = TestClass(
             #expect(mirror.wrong == [], "round \(round)")
             if !mirror.wrong.isEmpty { break }
         }
-        #expect(told[1] > 20 && told[2] > 20 && told[3] > 5, "\(told)")
+        // Half of the rounds are beginnings, if those are told.
+        let (few, most) = beginnings ? (3, 100) : (20, 0)
+        #expect(told[1] > few && told[2] > few && told[3] > few / 4 && told[0] <= most, "\(told)")
+        #expect(beginnings == (told[0] > 10), "\(told)")
         try ok(objstore_query_close(asked))
         try ok(objstore_close(store))
         #expect(mirror.freed == 1)
@@ -257,7 +269,10 @@ private let cats = TestClass(
             try refuse(.OBJSTORE_ERR_INVALID_SIGNATURE, "event, str, i46? -> status", position: 12).contains("'i46'"))
         expect(
             try refuse(.OBJSTORE_ERR_WRONG_TYPE, "event, str, i64 -> status", position: 12).contains("Cat.age"))
-        expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, flags: 2).hasPrefix("flags"))
+        expect(
+            try refuse(.OBJSTORE_ERR_INVALID_SIGNATURE, "key, str, i64? -> status", flags: 2, position: 15).contains(
+                "beginnings are to be told: a word 'event' is missing"))
+        expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, flags: 4).hasPrefix("flags"))
         expect(try refuse(.OBJSTORE_ERR_NO_SUCH_PROPERTY, of: [cat["name"], 12345]).hasPrefix("properties"))
         expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, of: [cat["name"], cat["name"]]).contains("twice"))
         expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, "").hasPrefix("signature"))

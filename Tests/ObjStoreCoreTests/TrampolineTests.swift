@@ -237,7 +237,9 @@ import ObjStoreCore
             userdata: Unmanaged.passUnretained(calls).toOpaque())
         nonisolated(unsafe) var statuses: [Int32] = []
         let observer = try store.hub.observe(ObserverScope(class: cls)) { set in
-            do throws(StoreError) { statuses.append(try callback.deliver(set)) } catch { return error }
+            do throws(StoreError) {
+                statuses.append(try callback.deliver(set, found: { _ in KeyBuffer() }))
+            } catch { return error }
             return nil
         }
         var old: RowContent = [:]
@@ -318,7 +320,9 @@ import ObjStoreCore
             function: unsafeBitCast(function, to: TypedCallback.Function.self),
             userdata: Unmanaged.passUnretained(seen).toOpaque())
         let observer = try hub.observe(ObserverScope(class: cls)) { set in
-            do throws(StoreError) { _ = try callback.deliver(set) } catch { return error }
+            do throws(StoreError) { _ = try callback.deliver(set, found: { _ in KeyBuffer() }) } catch {
+                return error
+            }
             return nil
         }
         let transaction = try WriteTransaction.begin(database)

@@ -163,34 +163,36 @@ extension Store {
         let cls = try snapshot.schema.cls(classID)
         return try observeTyped(
             ObserverScope(class: cls, .own), cls.typedPositions(propertyIDs), snapshot, signature, function,
-            deletions: false)
+            telling: [])
     }
 
-    /// The same of what a query finds, with the values before of what it does not find any more, if that is wanted.
+    /// The same of what a query finds; on request with the values before of what it does not find any more, and with
+    /// all that is there whenever it begins.
     ///
     /// Errors: those above; `.wrongStore`; those of functions that it calls.
     package func observeTyped(
-        _ query: Query, deletions: Bool, _ propertyIDs: [UInt32], signature: String, _ function: TypedFunction
+        _ query: Query, telling told: TypedEvents, _ propertyIDs: [UInt32], signature: String, _ function: TypedFunction
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
         let cls = try snapshot.schema.cls(query.classID), positions = try cls.typedPositions(propertyIDs)
         return try observeTyped(
             ObserverScope(query, .own).calling(within: asking), positions, snapshot, signature, function,
-            deletions: deletions)
+            telling: told)
     }
 
     private func observeTyped(
         _ scope: ObserverScope, _ positions: [Int], _ snapshot: Snapshot, _ signature: String,
-        _ function: TypedFunction, deletions: Bool
+        _ function: TypedFunction, telling told: TypedEvents
     ) throws(StoreError) -> Observer {
         let callback = try TypedCallback(
             try Signature(parsing: signature), class: snapshot.schema.classes[Int(scope.classID)],
             properties: positions, function: function.function, userdata: function.userdata, around: function.around,
-            deletions: deletions)
-        return try hub.observe(scope, from: snapshot, options: ObserverOptions(hasPositions: false)) { changes in
+            telling: told)
+        let options = ObserverOptions(initial: told.contains(.beginnings), hasPositions: false)
+        return try hub.observe(scope, from: snapshot, options: options) { changes in
             do throws(StoreError) {
-                let status = try callback.deliver(changes)
+                let status = try callback.deliver(changes, found: scope.keys(in:))
                 if status == 0 { return nil }
                 let (error, isUntold) = function.failure(status)
                 changes.isUntold = isUntold

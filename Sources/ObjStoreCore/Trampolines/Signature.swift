@@ -129,9 +129,9 @@ package struct Signature: Sendable {
     /// Whether a call can say that it is about an object that is gone.
     ///
     /// Errors: invalidSignature.
-    func checkEvent() throws(StoreError) {
+    func checkEvent(toTell what: String) throws(StoreError) {
         if words.contains(where: { $0.kind == .event }) { return }
-        throw Signature.wrong(arrow, "deletions are to be told: a word 'event' is missing, which tells them apart")
+        throw Signature.wrong(arrow, "\(what) are to be told: a word 'event' is missing, which tells them apart")
     }
 
     /// Whether the words fit the properties, one word for each, in order.

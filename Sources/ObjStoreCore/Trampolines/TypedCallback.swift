@@ -1,5 +1,17 @@
 internal import CFFI
 
+/// What a typed observer is told besides insertions and modifications.
+package struct TypedEvents: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    package static let deletions = TypedEvents(rawValue: 1)
+    package static let beginnings = TypedEvents(rawValue: 2)
+
+    /// The word `event` of a beginning.
+    fileprivate static let beginning: Int32 = 0
+}
+
 /// Calls a C function once for each object of a change set, with properties as native C arguments.
 ///
 /// The argument block is laid out once; for each object it is filled and handed to libffi (about 50 ns a call
@@ -12,12 +24,12 @@ internal import CFFI
 /// time?    const objstore_timestamp *   pointer or NULL ─► seconds, nanoseconds
 /// str      const char *, int64_t        pointer, length          (pointers into the pinned version)
 /// ```
-/// What was deleted has the values of the version before, and is told where that was requested.
+/// What was deleted has the values of the version before, and is told where that was requested; so are beginnings.
 package final class TypedCallback: @unchecked Sendable {
     package typealias Function = @convention(c) () -> Void
 
     private let signature: Signature
-    private let tellsDeletions: Bool
+    private let told: TypedEvents
     /// Column ids, in the order of the words that take a property.
     private let columnIDs: [UInt32]
     private let function: Function
@@ -34,15 +46,16 @@ package final class TypedCallback: @unchecked Sendable {
     ///   - properties: positions in the class, one for each word that takes a property.
     ///   - userdata: the last argument of every call.
     ///   - around: makes each call; nil: it is made at once.
-    ///   - deletions: it is called for objects that are gone, too, first of all.
+    ///   - told: what it is called for besides insertions and modifications.
     package init(
         _ signature: Signature, class cls: ClassSchema, properties: [Int], function: @escaping Function,
         userdata: UnsafeMutableRawPointer?,
-        around: CallAround? = nil, deletions: Bool = false
+        around: CallAround? = nil, telling told: TypedEvents = []
     ) throws(StoreError) {
         try signature.check(properties, of: cls)
-        if deletions { try signature.checkEvent() }
-        tellsDeletions = deletions
+        if told.contains(.deletions) { try signature.checkEvent(toTell: "deletions") }
+        if told.contains(.beginnings) { try signature.checkEvent(toTell: "beginnings") }
+        self.told = told
         self.signature = signature
         self.function = function
         self.around = around
@@ -95,8 +108,15 @@ package final class TypedCallback: @unchecked Sendable {
     /// Calls the function for each deleted object, if that was requested, then for each inserted one, then for each
     /// that was modified in one of the properties, whether it was moved or not. Returns the first status that is not 0,
     /// which ends it, as closing the observer does.
-    package func deliver(_ changes: ChangeSet) throws(StoreError) -> Int32 {
-        if tellsDeletions, !changes.deleted.isEmpty {
+    ///
+    /// - Parameter found: what the observer's query finds in a version, for one that begins.
+    package func deliver(
+        _ changes: ChangeSet, found: (Snapshot) throws(StoreError) -> KeyBuffer
+    ) throws(StoreError) -> Int32 {
+        if changes.isInitial || changes.isLost {
+            return told.contains(.beginnings) ? try begin(changes, found) : 0
+        }
+        if told.contains(.deletions), !changes.deleted.isEmpty {
             // The last version that the observer knows of an object; of one that it was not told of, a silent one.
             let versions = try ([changes.before] + changes.silentVersions).reversed().map {
                 (version) throws(StoreError) in
@@ -126,6 +146,26 @@ package final class TypedCallback: @unchecked Sendable {
             if status != 0 || changes.observer?.isEnded == true { return status }
         }
         return 0
+    }
+
+    /// Once without values, then all that is found, as insertions.
+    private func begin(
+        _ changes: ChangeSet, _ found: (Snapshot) throws(StoreError) -> KeyBuffer
+    ) throws(StoreError) -> Int32 {
+        let keys = changes.isOwnerDeleted ? KeyBuffer() : try found(changes.after)
+        for (index, word) in signature.words.enumerated() {
+            let place = block + index * TypedCallback.wordsPerWord
+            (place[0], place[1]) = (word.kind == .event ? Int64(TypedEvents.beginning) : 0, 0)
+        }
+        var status = try callFunction()
+        if status != 0 || keys.count == 0 { return status }
+        let after = try Side(changes.after, changes.classID, columnIDs)
+        for index in 0..<keys.count {
+            if changes.observer?.isEnded == true { break }
+            status = try call(after, keys.keys[index], event: 2)
+            if status != 0 { break }
+        }
+        return status
     }
 
     /// Where values are read: the objects of a version, and the places of the properties there.
@@ -173,11 +213,15 @@ package final class TypedCallback: @unchecked Sendable {
                 fill(place, word, value)
             }
         }
-        let around = around
-        return try ApplicationCall.run { around?(callFunction) ?? callFunction() }
+        return try callFunction()
     }
 
-    private func callFunction() -> Int32 {
+    private func callFunction() throws(StoreError) -> Int32 {
+        let around = around
+        return try ApplicationCall.run { around?(callWithBlock) ?? callWithBlock() }
+    }
+
+    private func callWithBlock() -> Int32 {
         var result: ffi_sarg = 0
         ffi_call(description.cif, function, &result, arguments)
         return signature.returnsStatus ? Int32(truncatingIfNeeded: result) : 0

@@ -1,6 +1,7 @@
 """Typed observers, and Python as plain C functions."""
 
 import ctypes
+import enum
 import gc
 import threading
 from datetime import datetime, timezone
@@ -266,6 +267,55 @@ def test_deletions_are_told_on_request(store):
     with store.freeze() as frozen, pytest.raises(objstore.WrongView):
         frozen.objects(Turtle).observe_typed([Turtle.age], "i64 -> void", print)
     assert store.statistics().observers == 0
+
+
+def test_beginnings_are_told_on_request(store):
+    """Whoever falls behind is told to begin anew, and what is there then."""
+
+    class Size(enum.IntEnum):
+        SMALL, LARGE = 1, 2
+
+    class Box(objstore.Model):
+        name: str
+        size: Size
+        seen: datetime | None = None
+
+    with objstore.open(memory="", models=[Box], observer_lag=1) as boxes:
+        with boxes.write():
+            small, large = boxes.add(Box(name="a", size=Size.SMALL)), boxes.add(Box(name="b", size=Size.LARGE))
+        told, known = [], []
+        found = boxes.objects(Box).order_by(objstore.desc(Box.name))
+        token = found.observe_typed(
+            ["size", "name", "seen"],
+            "i64, event, str, time? -> void",
+            lambda *arguments: told.append(arguments),
+            beginnings=True,
+        )
+        without = found.observe_typed(["name"], "str -> void", known.append)
+        boxes.deliver()
+        began = (None, "began", None, None)
+        assert told == [began, (Size.LARGE, "inserted", "b", None), (Size.SMALL, "inserted", "a", None)]
+        with boxes.write():
+            small.name = "c"
+        boxes.deliver()
+        assert told[3:] == [(Size.SMALL, "modified", "c", None)] and known == ["c"]
+        told.clear()
+        for name in "xyz":
+            with boxes.write():
+                large.name = name
+        boxes.deliver()
+        assert told == [began, (Size.LARGE, "inserted", "z", None), (Size.SMALL, "inserted", "c", None)]
+        assert known == ["c"]
+        for box in (small, large):
+            with boxes.write():
+                boxes.delete(box)
+        told.clear()
+        boxes.deliver()
+        assert told == [began]
+        token.close()
+        without.close()
+        with pytest.raises(objstore.InvalidSignature, match="beginnings are to be told: a word 'event' is missing"):
+            found.observe_typed(["name"], "str -> void", print, beginnings=True)
 
 
 def test_a_typed_observer_of_an_inverse(path):

@@ -28,8 +28,10 @@ _observe_typed = ffi.bind("objstore_observe_typed")
 _query_observe_typed = ffi.bind("objstore_query_observe_typed")
 
 CFunction: Any = ffi.Function.__mro__[1]  # every function of ctypes is one
-EVENTS = {DELETIONS: "deleted", INSERTIONS: "inserted", MODIFICATIONS: "modified"}
+BEGINNING = 0  # OBJSTORE_BEGINNING
+EVENTS = {BEGINNING: "began", DELETIONS: "deleted", INSERTIONS: "inserted", MODIFICATIONS: "modified"}
 DELETIONS_TOO = 0x1  # OBJSTORE_TYPED_DELETIONS
+BEGINNINGS_TOO = 0x2  # OBJSTORE_TYPED_BEGINNINGS
 
 
 def _text(address: int | None, length: int) -> str | None:
@@ -76,12 +78,13 @@ WITHOUT_PROPERTY = ("key", "event")
 class TypedToken(Token):
     """An observer whose function is called once for each object."""
 
-    __slots__ = ("_function", "_takers", "_status_of")
+    __slots__ = ("_function", "_takers", "_event_at", "_status_of")
 
     def __init__(self, function: Any) -> None:
         super().__init__()
         self._function = function
         self._takers: list[tuple[int, int, Callable[..., Any]]] = []
+        self._event_at = -1  # where `event` is among the C arguments; -1: not at all
         self._status_of = ""  # the class in messages about a status; empty: there is none
 
     def observe(
@@ -93,6 +96,7 @@ class TypedToken(Token):
         userdata: int | None,
         query: "Query | None" = None,
         deletions: bool = False,
+        beginnings: bool = False,
     ) -> None:
         """`query`: what it finds; None: all objects of the class."""
         if userdata is not None:
@@ -113,7 +117,7 @@ class TypedToken(Token):
         if query is None:
             check(_observe_typed(store._open_handle(), binding.class_id, *rest))
         else:
-            flags = DELETIONS_TOO if deletions else 0
+            flags = (DELETIONS_TOO if deletions else 0) | (BEGINNINGS_TOO if beginnings else 0)
             check(_query_observe_typed(query.cell, store._open_handle(), flags, *rest))
         if address == _NOWHERE:
             self.close()
@@ -130,6 +134,8 @@ class TypedToken(Token):
             if word not in WORDS:
                 return _NOWHERE
             arguments, convert = WORDS[word]
+            if word == "event":
+                self._event_at = at
             prop = None if word in WITHOUT_PROPERTY else next(unused, None)
             if prop is not None and prop.enum is not None:
                 convert = _member(prop, convert)
@@ -140,7 +146,10 @@ class TypedToken(Token):
         return _function_for(shape, has_status)
 
     def _called(self, given: Any, call: delivery.Call) -> None:
-        arguments = [take(*given[a:b]) for a, b, take in self._takers]
+        if self._event_at >= 0 and given[self._event_at] == BEGINNING:
+            arguments = [EVENTS[BEGINNING] if a == self._event_at else None for a, _, _ in self._takers]
+        else:
+            arguments = [take(*given[a:b]) for a, b, take in self._takers]
         call.handler = self._function
         result = self._function(*arguments)
         if self._status_of and result is not None:

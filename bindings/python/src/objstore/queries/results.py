@@ -519,20 +519,23 @@ class Results(Generic[M]):
         *,
         userdata: int | None = None,
         deletions: bool = False,
+        beginnings: bool = False,
     ) -> Token:
         """Calls function(…) once for each object that begins to be found, or is found and was changed in one of the
         properties `keys`, with their values as arguments; as of Store.observe_typed:
 
             dogs.where(Dog.age > 9).observe_typed(["id", "name"], "event, i64, str -> void", on_dog, deletions=True)
 
-        deletions  also once for each object that was deleted, or is not found any more, before the others, with the
-                   values that it had; then `event` is "deleted", and the signature needs that word (InvalidSignature)
+        deletions   also once for each object that was deleted, or is not found any more, before the others, with the
+                    values that it had; then `event` is "deleted", and the signature needs that word (InvalidSignature)
+        beginnings  also what is there, at the first delivery, and again where it is too late to say what changed: once
+                    with "began" as `event` and None for all else, then an insertion for each that is found
 
-        From now on; what is there is not told."""
+        Without `beginnings`: from now on; what is there is not told."""
         store = self._source._observed()
         token = TypedToken(function)
         query = self._asked(self._source._any_view())
-        token.observe(store, self._binding, keys, signature, userdata, query, deletions)
+        token.observe(store, self._binding, keys, signature, userdata, query, deletions, beginnings)
         return token
 
     def changes(
