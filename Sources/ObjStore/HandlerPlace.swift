@@ -16,21 +16,23 @@ public final class HandlerPlace: Sendable {
     /// What the program has seen.
     let since: Bookmark?
 
-    init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
-        (self.schedule, since) = (schedule, nil)
+    init(
+        since: Bookmark? = nil, _ schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
+    ) {
+        (self.schedule, self.since) = (schedule, since)
     }
-
-    init(since: Bookmark) { (schedule, self.since) = (nil, since) }
 
     /// An observer begins paused that is to know an older version first.
     static func beginsPaused(_ place: HandlerPlace?) -> Bool { place?.since != nil }
 
     var isElsewhere: Bool { schedule != nil }
 
-    convenience init(_ queue: DispatchQueue) { self.init { queue.async(execute: $0) } }
+    convenience init(_ queue: DispatchQueue, since: Bookmark? = nil) {
+        self.init(since: since) { queue.async(execute: $0) }
+    }
 
-    convenience init(_ actor: any Actor) {
-        self.init { work in Task.detached { await HandlerPlace.run(work, on: actor) } }
+    convenience init(_ actor: any Actor, since: Bookmark? = nil) {
+        self.init(since: since) { work in Task.detached { await HandlerPlace.run(work, on: actor) } }
     }
 
     private static func run(_ work: @Sendable () -> Void, on actor: isolated any Actor) { work() }
@@ -43,23 +45,31 @@ public final class HandlerPlace: Sendable {
         _ begin: (ObserverHub?) throws(ObjStoreError) -> Observer
     ) throws(ObjStoreError) -> NotificationToken {
         guard let place, let schedule = place.schedule else {
-            let observer = try begin(nil)
-            guard let since = place?.since else { return NotificationToken(observer, handle) }
-            do throws(StoreError) { try handle.store.begin(observer, at: since.core) } catch {
-                observer.close(waits: false)
-                throw ObjStoreError(error)
-            }
-            observer.resume()
-            return NotificationToken(observer, handle)
+            return NotificationToken(try begun(try begin(nil), since: place?.since, handle), handle)
         }
         let hub = try core { () throws(StoreError) in
             try handle.store.makeHub { schedule { place.deliver() } }
         }
         place.state.withLock { $0 = State(handle: handle, hub: hub) }
-        do throws(ObjStoreError) { return NotificationToken(try begin(hub), handle, place) } catch {
+        do throws(ObjStoreError) {
+            return NotificationToken(try begun(try begin(hub), since: place.since, handle), handle, place)
+        } catch {
             place.end()
             throw error
         }
+    }
+
+    /// An observer that began paused, if it is to know an older version first, and goes on.
+    private static func begun(
+        _ observer: Observer, since: Bookmark?, _ handle: StoreHandle
+    ) throws(ObjStoreError) -> Observer {
+        guard let since else { return observer }
+        do throws(StoreError) { try handle.store.begin(observer, at: since.core) } catch {
+            observer.close(waits: false)
+            throw ObjStoreError(error)
+        }
+        observer.resume()
+        return observer
     }
 
     /// Whether there is an observer, of a store that is open.
@@ -107,17 +117,21 @@ extension ObservableCollection {
     /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue: nobody has to deliver. With a
     /// concurrent queue on any of its threads, and never on two at a time. What it throws or reports goes to
     /// `Configuration.onError`.
+    ///
+    /// - Parameter bookmark: what the program has seen, as of ``observe(keyPaths:since:_:)``.
     @_disfavoredOverload
     public func observe(
-        keyPaths: [String]? = nil, on queue: DispatchQueue, _ handler: @escaping @Sendable (Change) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: queue, handler) }
+        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
+        _ handler: @escaping @Sendable (Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: queue, handler) }
 
     /// The same on an actor: `observe(on: MainActor.shared) { _, change in … }`, `observe(on: self) { me, change in …
     /// }`. The actor is kept until the token ends.
     @_disfavoredOverload
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A, _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
 
     /// The same as `observe(keyPaths:_:)` from a version on that the program has written down: there is no initial
     /// change, the first one is of what was committed since. Where nobody keeps that version any more
@@ -132,14 +146,16 @@ extension ObservableCollection {
 
     // For other modules of the package.
     package func observing(
-        _ keyPaths: [String]?, on queue: DispatchQueue?, _ handler: @escaping @Sendable (Change) throws -> Void
+        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
+        _ handler: @escaping @Sendable (Change) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try _observe(keyPaths, queue.map { HandlerPlace($0) }, handler)
+        try _observe(keyPaths, queue.map { HandlerPlace($0, since: bookmark) }, handler)
     }
     package func observing<A: Actor>(
-        _ keyPaths: [String]?, on actor: A, _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
+        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Change) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try _observe(keyPaths, HandlerPlace(actor), HandlerPlace.isolated(actor, handler))
+        try _observe(keyPaths, HandlerPlace(actor, since: bookmark), HandlerPlace.isolated(actor, handler))
     }
 }
 
@@ -160,16 +176,16 @@ extension _ObservableObject {
     /// ``ObservableCollection/observe(keyPaths:on:_:)-queue``.
     @_disfavoredOverload
     public func observe(
-        keyPaths: [String]? = nil, on queue: DispatchQueue,
+        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: queue, handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: queue, handler) }
 
     /// The same on an actor.
     @_disfavoredOverload
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A,
+        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on actor: A,
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
 
     /// The same from a version on that the program has written down: see
     /// ``ObservableCollection/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
@@ -182,16 +198,16 @@ extension _ObservableObject {
     }
 
     package func observing(
-        _ keyPaths: [String]?, on queue: DispatchQueue?,
+        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, queue.map { HandlerPlace($0) }, handler)
+        try observe(names: keyPaths, queue.map { HandlerPlace($0, since: bookmark) }, handler)
     }
     package func observing<A: Actor>(
-        _ keyPaths: [String]?, on actor: A,
+        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace(actor), HandlerPlace.isolated(actor, handler))
+        try observe(names: keyPaths, HandlerPlace(actor, since: bookmark), HandlerPlace.isolated(actor, handler))
     }
 }
 
@@ -200,16 +216,16 @@ extension ProjectionType {
     /// ``ObservableCollection/observe(keyPaths:on:_:)-queue``.
     @_disfavoredOverload
     public func observe(
-        keyPaths: [String]? = nil, on queue: DispatchQueue,
+        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: queue, handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: queue, handler) }
 
     /// The same on an actor.
     @_disfavoredOverload
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A,
+        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on actor: A,
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, on: actor, handler) }
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
 
     /// The same from a version on that the program has written down: see
     /// ``ObservableCollection/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
@@ -222,16 +238,16 @@ extension ProjectionType {
     }
 
     package func observing(
-        _ keyPaths: [String]?, on queue: DispatchQueue?,
+        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, queue.map { HandlerPlace($0) }, handler)
+        try observe(names: keyPaths, queue.map { HandlerPlace($0, since: bookmark) }, handler)
     }
     package func observing<A: Actor>(
-        _ keyPaths: [String]?, on actor: A,
+        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace(actor), HandlerPlace.isolated(actor, handler))
+        try observe(names: keyPaths, HandlerPlace(actor, since: bookmark), HandlerPlace.isolated(actor, handler))
     }
 }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import ObjStore
 import Testing
 
@@ -125,6 +126,44 @@ private final class Frog: Object {
             try store.checkpoint()
         }
         #expect(code { try store.keepVersion("late", at: seen) } == nil, "it is still held by the snapshot")
+        try store.close()
+    }
+
+    /// A handler that is called elsewhere begins where its program has stopped, too.
+    @Test(.timeLimit(.minutes(1))) func sinceOnAQueueAndAnActor() async throws {
+        let store = try memoryStore([Frog.self])
+        let frog = try store.write { tx in try tx.create(Frog.self, value: ["id": 1]) }
+        let seen = try store.bookmark
+        try store.keepVersion("index", at: seen)
+        try store.write { tx in
+            try tx.create(Frog.self, value: ["id": 2])
+            frog.things.append(7)
+        }
+        let (lines, told) = AsyncStream<String>.makeStream()
+        let queue = DispatchQueue(label: "handlers"), all = store.objects(Frog.self)
+        let tokens = [
+            try all.observe(since: seen, on: queue) { change in
+                dispatchPrecondition(condition: .onQueue(queue))
+                told.yield("queue \(change.isInitial) \(change.insertions) \(change.modifications)")
+            },
+            try all.observe(keyPaths: ["id"], since: seen, on: MainActor.shared) { _, change in
+                MainActor.assertIsolated()
+                told.yield("actor \(change.isInitial) \(change.insertions) \(change.modifications)")
+            },
+            try frog.observe(since: seen, on: queue) { change in
+                if case .change(_, let written) = change { told.yield("object \(written.map(\.name))") }
+            },
+        ]
+        var heard: Set<String> = []
+        for await line in lines {
+            heard.insert(line)
+            if heard.count == 3 { break }
+        }
+        #expect(heard == ["queue false [1] [0]", "actor false [1] []", "object [\"things\"]"])
+        let other = try memoryStore([Frog.self])
+        #expect(code { _ = try other.objects(Frog.self).observe(since: seen, on: queue) { _ in } } == .wrongStore)
+        for token in tokens { token.invalidate() }
+        try other.close()
         try store.close()
     }
 
