@@ -264,10 +264,10 @@ public struct CollectionChanges<Observed: _CollectionProperty>: AsyncSequence, S
         self.place = Result { () throws(ObjStoreError) in try ObservedPlace(place) }
     }
 
-    public func makeAsyncIterator() -> Iterator {
+    public func makeAsyncIterator() -> ChangeIterator<CollectionChange<Observed>> {
         let place = place
-        return Iterator(
-            source: reports.map { space in
+        return ChangeIterator(
+            reports.map { space in
                 ChangeSource(space.handle) { (hub, add) throws(ObjStoreError) in
                     _ = try place.get().observer(on: hub) { change in
                         add(change)
@@ -275,14 +275,5 @@ public struct CollectionChanges<Observed: _CollectionProperty>: AsyncSequence, S
                     }
                 }
             })
-    }
-
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let source: ChangeSource<CollectionChange<Observed>>?
-
-        public mutating func next() async -> CollectionChange<Observed>? { await source?.next() }
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> CollectionChange<Observed>? {
-            await source?.next()
-        }
     }
 }

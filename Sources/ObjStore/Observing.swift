@@ -223,88 +223,14 @@ public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
         self.names = Result(catching: names)
     }
 
-    public func makeAsyncIterator() -> Iterator {
+    public func makeAsyncIterator() -> ChangeIterator<ChangeSet<Element>> {
         let results = results, names = names
-        return Iterator(
+        return ChangeIterator(
             ChangeSource(results.space.handle) { (hub, add) throws(ObjStoreError) in
                 _ = try results.observer(try names.get(), on: hub) { change in
                     add(change)
                     return nil
                 }
             })
-    }
-
-    public struct Iterator: AsyncIteratorProtocol {
-        private let source: ChangeSource<ChangeSet<Element>>
-
-        init(_ source: ChangeSource<ChangeSet<Element>>) { self.source = source }
-
-        public mutating func next() async -> ChangeSet<Element>? { await source.next() }
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeSet<Element>? {
-            await source.next()
-        }
-    }
-}
-
-/// What one loop over changes waits for and gets.
-final class ChangeSource<Change: Sendable>: Sendable {
-    typealias Begin =
-        @Sendable (_ hub: ObserverHub, _ add: @escaping @Sendable (Change) -> Void) throws(ObjStoreError) -> Void
-
-    private let handle: StoreHandle
-    private let begin: Begin
-    private let signal = TaskSignal()
-    private let state = Guarded(State())
-
-    private struct State {
-        var hub: ObserverHub?
-        var isOver = false
-        /// Delivered, and not handed out yet: an initial one, and one more at most.
-        var due: [Change] = []
-    }
-
-    /// - Parameter begin: makes an observer on a hub, which adds what it is told.
-    init(_ handle: StoreHandle, _ begin: @escaping Begin) {
-        self.handle = handle
-        self.begin = begin
-    }
-
-    deinit { end() }
-
-    func next() async -> Change? {
-        do throws(ObjStoreError) {
-            while !Task.isCancelled {
-                if let change = state.withLock({ $0.due.isEmpty ? nil : $0.due.removeFirst() }) {
-                    handle.follow()
-                    return change
-                }
-                guard let hub = try hub() else { return nil }
-                if try core({ () throws(StoreError) in try hub.deliver() }) == 0 { await signal.wait() }
-            }
-        } catch {
-            if error.code != .closedHandle { handle.reports.report(error) }
-        }
-        end()
-        return nil
-    }
-
-    /// Begins at the first call; nil: it is over.
-    private func hub() throws(ObjStoreError) -> ObserverHub? {
-        let (known, isOver) = state.withLock { ($0.hub, $0.isOver) }
-        if known != nil || isOver { return known }
-        let signal = signal
-        let hub = try core { () throws(StoreError) in try handle.store.makeHub { signal.raise() } }
-        state.withLock { $0.hub = hub }
-        // The hub's observer, and it must not keep alive what ends it.
-        try begin(hub) { [weak self] change in self?.state.withLock { $0.due.append(change) } }
-        return hub
-    }
-
-    private func end() {
-        let hub = state.withLock { state in
-            defer { state = State(isOver: true) }
-            return state.hub
-        }
-        if let hub { handle.store.close(hub) }
     }
 }

@@ -60,6 +60,25 @@ private final class Frog: Object {
         try store.close()
     }
 
+    /// For a task, which needs nobody to deliver.
+    @Test(.timeLimit(.minutes(1))) func sequences() async throws {
+        let (store, frog) = try frog()
+        let list = try #require(frog.notes["seen"]?.list), map = try #require(frog.notes["by"]?.dictionary)
+        var ofList = list.changes.makeAsyncIterator(), ofMap = map.changes.makeAsyncIterator()
+        #expect(await ofList.next()?.isInitial == true)
+        #expect(await ofMap.next()?.isInitial == true)
+        try store.write { _ in
+            list.insert(8, at: 0)
+            map["c"] = [1]
+        }
+        #expect(await ofList.next()?.insertions == [0])
+        #expect(await ofMap.next()?.insertedKeys == ["c"])
+        var unmanaged = AnyList([1]).changes.makeAsyncIterator()
+        #expect(await unmanaged.next() == nil)
+        try store.close()
+        #expect(await ofList.next() == nil)
+    }
+
     @Test func insideOfAnElement() throws {
         let (store, frog) = try frog()
         let received = Received<NestedChange>()

@@ -56,39 +56,81 @@ public struct NestedChange: Sendable {
     public func after() throws(ObjStoreError) -> Snapshot { Snapshot(try sides.space(before: false)) }
 }
 
-extension AnyPlace {
-    fileprivate func observe(
-        _ handlerPlace: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        let binding = place.binding, live = binding.space, id = place.id
-        guard !live.isFrozen else {
-            throw ObjStoreError(
-                .wrongView, "\(binding.path(place.index)) of a frozen object never changes", class: binding.info.name)
+/// Which place inside of a mixed value is observed, in each version.
+private struct ObservedNestedPlace: Sendable {
+    let live: ObjectSpace
+    let id: CollectionID
+    let path: [AnyStep]
+
+    /// Errors: `.wrongView`: it is in no store, or frozen.
+    init(_ place: AnyPlace?) throws(ObjStoreError) {
+        guard let place else {
+            throw ObjStoreError(.wrongView, "a list or dictionary that is in no store cannot be observed")
         }
-        let options = ObserverOptions(initial: true, paused: HandlerPlace.beginsPaused(handlerPlace))
-        return try HandlerPlace.token(handlerPlace, live.handle) { (hub) throws(ObjStoreError) in
-            try core { () throws(StoreError) in
-                try AnyStep.withPath(path) { (path) throws(StoreError) in
-                    try live.handle.store.observe(mixed: id.owner, id.propertyID, path, options, on: hub) { changes in
-                        live.telling(handlerPlace) { try handler(NestedChange(changes, live)) }
-                    }
+        let binding = place.place.binding
+        guard !binding.space.isFrozen else {
+            throw ObjStoreError(
+                .wrongView, "\(binding.path(place.place.index)) of a frozen object never changes",
+                class: binding.info.name)
+        }
+        (live, id, path) = (binding.space, place.place.id, place.path)
+    }
+
+    /// - Parameter hub: delivers; nil: the store's.
+    func observer(
+        on hub: ObserverHub?, paused: Bool = false, _ handler: @escaping @Sendable (NestedChange) -> StoreError?
+    ) throws(ObjStoreError) -> Observer {
+        let options = ObserverOptions(initial: true, paused: paused)
+        return try core { () throws(StoreError) in
+            try AnyStep.withPath(path) { (path) throws(StoreError) in
+                try live.handle.store.observe(mixed: id.owner, id.propertyID, path, options, on: hub) { changes in
+                    handler(NestedChange(changes, live))
                 }
             }
         }
     }
 
     /// - Parameter keyPaths: there are none; the elements are no objects of one class.
-    fileprivate static func observe(
-        _ place: AnyPlace?, _ keyPaths: [String]?, _ handlerPlace: HandlerPlace?,
+    func observe(
+        _ keyPaths: [String]?, _ handlerPlace: HandlerPlace?,
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        guard let place else {
-            throw ObjStoreError(.wrongView, "a list or dictionary that is in no store cannot be observed")
-        }
         guard keyPaths == nil else {
             throw ObjStoreError(.invalidArgument, "what is in a mixed value has no key paths: it is of any kind")
         }
-        return try place.observe(handlerPlace, handler)
+        let live = live
+        return try HandlerPlace.token(handlerPlace, live.handle) { (hub) throws(ObjStoreError) in
+            try observer(on: hub, paused: HandlerPlace.beginsPaused(handlerPlace)) { change in
+                live.telling(handlerPlace) { try handler(change) }
+            }
+        }
+    }
+}
+
+/// The changes of a list or dictionary inside of a mixed value; see ``AnyList/changes``. Each loop over it starts
+/// again.
+public struct NestedChanges: AsyncSequence, Sendable {
+    public typealias Failure = Never
+    private let place: Result<ObservedNestedPlace, ObjStoreError>
+    /// Of an unmanaged one nobody can be told that it fails.
+    private let reports: ObjectSpace?
+
+    init(_ place: AnyPlace?) {
+        reports = place?.space
+        self.place = Result { () throws(ObjStoreError) in try ObservedNestedPlace(place) }
+    }
+
+    public func makeAsyncIterator() -> ChangeIterator<NestedChange> {
+        let place = place
+        return ChangeIterator(
+            reports.map { space in
+                ChangeSource(space.handle) { (hub, add) throws(ObjStoreError) in
+                    _ = try place.get().observer(on: hub) { change in
+                        add(change)
+                        return nil
+                    }
+                }
+            })
     }
 }
 
@@ -103,9 +145,14 @@ extension AnyList: ObservableCollection {
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
 
+    /// What changes, for a task: `for await change in list.changes { … }`; see ``Results/changes``.
+    public var changes: NestedChanges { NestedChanges(place) }
+
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.observe(self.place, keyPaths, place, handler) }
+    ) throws(ObjStoreError) -> NotificationToken {
+        try ObservedNestedPlace(self.place).observe(keyPaths, place, handler)
+    }
 }
 
 extension AnyMap: ObservableCollection {
@@ -114,7 +161,12 @@ extension AnyMap: ObservableCollection {
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
 
+    /// What changes, for a task; see ``Results/changes``.
+    public var changes: NestedChanges { NestedChanges(place) }
+
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try AnyPlace.observe(self.place, keyPaths, place, handler) }
+    ) throws(ObjStoreError) -> NotificationToken {
+        try ObservedNestedPlace(self.place).observe(keyPaths, place, handler)
+    }
 }

@@ -151,9 +151,9 @@ public struct SectionChangeSequence<Key: CollectionElement, SectionElement: Obje
         self.names = Result(catching: names)
     }
 
-    public func makeAsyncIterator() -> Iterator {
+    public func makeAsyncIterator() -> ChangeIterator<Element> {
         let sections = sections, names = names
-        return Iterator(
+        return ChangeIterator(
             ChangeSource(sections.results.space.handle) { (hub, add) throws(ObjStoreError) in
                 do {
                     _ = try sections.observer(try names.get(), one: nil, on: hub) { change in
@@ -164,14 +164,5 @@ public struct SectionChangeSequence<Key: CollectionElement, SectionElement: Obje
                     throw error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
                 }
             })
-    }
-
-    public struct Iterator: AsyncIteratorProtocol {
-        private let source: ChangeSource<Element>
-
-        init(_ source: ChangeSource<Element>) { self.source = source }
-
-        public mutating func next() async -> Element? { await source.next() }
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? { await source.next() }
     }
 }
