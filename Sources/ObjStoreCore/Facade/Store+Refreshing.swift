@@ -49,6 +49,7 @@ extension View {
             throw StoreError(.wrongView, "only a live view can follow by itself, and this is \(kind)")
         }
         if isClosed { throw closedError }
+        tether.follows()
         store.hub.move(tether, isOn)
         // Closed meanwhile, it was not found to be taken out.
         if isClosed { store.hub.move(tether, false) }

@@ -102,7 +102,7 @@ package final class Store: @unchecked Sendable {
     }
 
     func unregister(_ view: View) {
-        if view.kind == .live { hub.move(view.tether, false) }
+        if view.kind == .live, view.tether.hasFollowed { hub.move(view.tether, false) }
         lock.withLock {
             if view.kind != .transaction {
                 views[ObjectIdentifier(view)] = nil

@@ -3,6 +3,13 @@
 final class ViewTether: Movable, @unchecked Sendable {
     private let lock = Lock()
     private var view: Unmanaged<View>?
+    private var mayFollow = false
+
+    /// Whether the store's hub was ever asked to move it.
+    var hasFollowed: Bool { lock.withLock { mayFollow } }
+
+    /// The hub is going to be asked.
+    func follows() { lock.withLock { mayFollow = true } }
 
     func hold(_ view: View) { lock.withLock { self.view = Unmanaged.passUnretained(view) } }
 
