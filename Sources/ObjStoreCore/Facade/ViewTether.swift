@@ -1,15 +1,17 @@
+internal import Synchronization
+
 /// How a store reaches a view that it has to close, without keeping it alive. An object with a weak reference has its
 /// references counted slowly, and every call on a view counts some.
 final class ViewTether: Movable, @unchecked Sendable {
     private let lock = Lock()
     private var view: Unmanaged<View>?
-    private var mayFollow = false
+    private let mayFollow = Atomic(false)
 
     /// Whether the store's hub was ever asked to move it.
-    var hasFollowed: Bool { lock.withLock { mayFollow } }
+    var hasFollowed: Bool { mayFollow.load(ordering: .sequentiallyConsistent) }
 
     /// The hub is going to be asked.
-    func follows() { lock.withLock { mayFollow = true } }
+    func follows() { mayFollow.store(true, ordering: .sequentiallyConsistent) }
 
     func hold(_ view: View) { lock.withLock { self.view = Unmanaged.passUnretained(view) } }
 
