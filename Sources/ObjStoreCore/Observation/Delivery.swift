@@ -234,7 +234,7 @@ extension ObserverHub {
 
     func unclaim(_ observer: Observer) {
         if fork.isChild { return }
-        let (finishes, _) = lock.withLock { () -> (Bool, Snapshot?) in
+        let finishes = lettingGo { () -> (Bool, Snapshot?) in
             if observer.isClosed { return (true, nil) }
             observer.runner = nil
             return (false, join(observer))

@@ -41,6 +41,14 @@ struct Followers {
 /// Who is where. All under the hub's lock, but for what is looked up. Versions that are not needed any more are
 /// returned, to be let go of without the lock.
 extension ObserverHub {
+    /// Under the lock, and lets go of a version without it. Where the optimizer sees that nobody uses what a closure
+    /// returns, it lets go of it at once, inside.
+    func lettingGo<T>(_ body: () -> (T, Snapshot?)) -> T {
+        let (result, passed) = lock.withLock(body)
+        withExtendedLifetime(passed) {}
+        return result
+    }
+
     func begin(_ observer: Observer) -> Snapshot? {
         observer.isApart = true
         insert(observer)
@@ -117,9 +125,9 @@ extension ObserverHub {
     }
 
     func resume(_ observer: Observer) {
-        _ = lock.withLock { () -> Snapshot? in
+        lettingGo {
             observer.isPaused = false
-            return join(observer)
+            return ((), join(observer))
         }
         noticeTime()
     }

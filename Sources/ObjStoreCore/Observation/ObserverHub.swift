@@ -134,7 +134,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
             try database.watch.add(self)
             let observer = try make(scope, known, answer, options, handler: handler)
             let began = observer.knownVersion
-            let (isRefused, _) = lock.withLock { () -> (Bool, Snapshot?) in
+            let isRefused = lettingGo { () -> (Bool, Snapshot?) in
                 if isClosed { return (true, nil) }
                 reserved -= 1
                 return (false, begin(observer))
@@ -222,7 +222,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         var finishes = false
         while true {
             let count = handlerReturned.current
-            let (mustWait, _) = lock.withLock { () -> (Bool, Snapshot?) in
+            let mustWait = lettingGo { () -> (Bool, Snapshot?) in
                 var known: Snapshot?
                 if !observer.isClosed {
                     observer.isClosed = true
