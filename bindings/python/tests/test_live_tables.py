@@ -298,10 +298,13 @@ def test_frozen_results_never_move(store):
         store.freeze().objects(Dog).live()
 
 
-def test_in_the_shell_of_ipython(store, path):
+def test_in_the_shell_of_ipython(store, path, tmp_path, monkeypatch):
     """With the real one: a cell whose last line is a table, and the loop of that shell."""
     shells = pytest.importorskip("IPython.core.interactiveshell")
     publishers = pytest.importorskip("IPython.core.displaypub")
+    # It puts a module of its own in that place, which processes that are started later look at.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     shell = shells.InteractiveShell.instance()
     shell.display_pub = publisher = publishers.CapturingDisplayPublisher()
     try:
