@@ -93,7 +93,7 @@ extension History {
         world.say("\(what): \(error)")
         switch error.code {
         case .poisoned, .closedHandle, .outcomeUnknown, .outOfSpace, .io, .tooManyReaders, .notFound: break
-        case .corrupt where world.hasEvicted: break
+        case .corrupt where world.hasEvicted, .versionGone where world.hasEvicted: break
         default: world.fail("unexpected error: \(what): \(error)")
         }
     }
