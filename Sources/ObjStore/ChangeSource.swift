@@ -5,8 +5,12 @@ public struct ChangeIterator<Change: Sendable>: AsyncIteratorProtocol {
     public typealias Failure = Never
     private let source: ChangeSource<Change>?
 
-    /// - Parameter source: nil: there is nothing, and nobody to tell why.
-    init(_ source: ChangeSource<Change>?) { self.source = source }
+    /// - Parameters:
+    ///   - space: nil: it is in no store. There are no changes, and nobody to tell why.
+    ///   - begin: makes an observer.
+    init(of space: ObjectSpace?, _ begin: @escaping ChangeSource<Change>.Begin) {
+        source = space.map { ChangeSource($0.handle, begin) }
+    }
 
     public mutating func next() async -> Change? { await source?.next() }
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Change? { await source?.next() }

@@ -257,23 +257,20 @@ public struct CollectionChanges<Observed: _CollectionProperty>: AsyncSequence, S
     public typealias Failure = Never
     private let place: Result<ObservedPlace, ObjStoreError>
     /// Of an unmanaged collection nobody can be told that it fails.
-    private let reports: ObjectSpace?
+    private let space: ObjectSpace?
 
     init(_ place: CollectionPlace?) {
-        reports = place?.binding.space
+        space = place?.binding.space
         self.place = Result { () throws(ObjStoreError) in try ObservedPlace(place) }
     }
 
     public func makeAsyncIterator() -> ChangeIterator<CollectionChange<Observed>> {
         let place = place
-        return ChangeIterator(
-            reports.map { space in
-                ChangeSource(space.handle) { (hub, add) throws(ObjStoreError) in
-                    _ = try place.get().observer(on: hub) { change in
-                        add(change)
-                        return nil
-                    }
-                }
-            })
+        return ChangeIterator(of: space) { (hub, add) throws(ObjStoreError) in
+            _ = try place.get().observer(on: hub) { change in
+                add(change)
+                return nil
+            }
+        }
     }
 }

@@ -35,6 +35,11 @@ public final class HandlerPlace: Sendable {
         self.init(since: since) { work in Task.detached { await HandlerPlace.run(work, on: actor) } }
     }
 
+    /// Nil: neither elsewhere nor from an older version on.
+    static func on(_ queue: DispatchQueue?, since: Bookmark?) -> HandlerPlace? {
+        queue.map { HandlerPlace($0, since: since) } ?? since.map { HandlerPlace(since: $0) }
+    }
+
     private static func run(_ work: @Sendable () -> Void, on actor: isolated any Actor) { work() }
 
     /// The token of an observer, whose handler is called at a place; nil: where the program delivers.
@@ -149,7 +154,7 @@ extension ObservableCollection {
         _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
         _ handler: @escaping @Sendable (Change) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try _observe(keyPaths, queue.map { HandlerPlace($0, since: bookmark) }, handler)
+        try _observe(keyPaths, HandlerPlace.on(queue, since: bookmark), handler)
     }
     package func observing<A: Actor>(
         _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,
@@ -201,7 +206,7 @@ extension _ObservableObject {
         _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, queue.map { HandlerPlace($0, since: bookmark) }, handler)
+        try observe(names: keyPaths, HandlerPlace.on(queue, since: bookmark), handler)
     }
     package func observing<A: Actor>(
         _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,
@@ -241,7 +246,7 @@ extension ProjectionType {
         _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, queue.map { HandlerPlace($0, since: bookmark) }, handler)
+        try observe(names: keyPaths, HandlerPlace.on(queue, since: bookmark), handler)
     }
     package func observing<A: Actor>(
         _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,

@@ -122,21 +122,15 @@ extension _ObservableObject {
         try observe(names: try ClassInfo.names(keyPaths), nil, handler)
     }
 
-    /// The same with what is changed as a change set.
-    func observingChanges(
-        _ names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observeChanges(names, place, handler)
-    }
-
     func observe(
         names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let key = _key
-        return try observeChanges(names, place) { try handler(try $0.objectChange(key)) }
+        return try observingChanges(names, place) { try handler(try $0.objectChange(key)) }
     }
 
-    private func observeChanges(
+    /// The same with what is changed as a change set.
+    func observingChanges(
         _ names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let name = ClassInfo.name(of: type(of: self))
@@ -225,12 +219,11 @@ public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> ChangeIterator<ChangeSet<Element>> {
         let results = results, names = names
-        return ChangeIterator(
-            ChangeSource(results.space.handle) { (hub, add) throws(ObjStoreError) in
-                _ = try results.observer(try names.get(), on: hub) { change in
-                    add(change)
-                    return nil
-                }
-            })
+        return ChangeIterator(of: results.space) { (hub, add) throws(ObjStoreError) in
+            _ = try results.observer(try names.get(), on: hub) { change in
+                add(change)
+                return nil
+            }
+        }
     }
 }

@@ -460,9 +460,9 @@ func sectionViolation(seeds: Range<UInt64>, told: inout Int) -> String? {
 }
 
 func runSections(_ arguments: Arguments) -> Int32 {
-    let count = arguments.histories == .max ? 300 : arguments.histories
     var told = 0
-    if let violation = sectionViolation(seeds: arguments.seed..<arguments.seed + UInt64(count), told: &told) {
+    let (count, violation) = arguments.run(usual: 300) { sectionViolation(seeds: $0..<$0 + 1, told: &told) }
+    if let violation {
         print("violation: \(violation)")
         return 1
     }

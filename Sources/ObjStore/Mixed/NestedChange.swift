@@ -113,24 +113,21 @@ public struct NestedChanges: AsyncSequence, Sendable {
     public typealias Failure = Never
     private let place: Result<ObservedNestedPlace, ObjStoreError>
     /// Of an unmanaged one nobody can be told that it fails.
-    private let reports: ObjectSpace?
+    private let space: ObjectSpace?
 
     init(_ place: AnyPlace?) {
-        reports = place?.space
+        space = place?.space
         self.place = Result { () throws(ObjStoreError) in try ObservedNestedPlace(place) }
     }
 
     public func makeAsyncIterator() -> ChangeIterator<NestedChange> {
         let place = place
-        return ChangeIterator(
-            reports.map { space in
-                ChangeSource(space.handle) { (hub, add) throws(ObjStoreError) in
-                    _ = try place.get().observer(on: hub) { change in
-                        add(change)
-                        return nil
-                    }
-                }
-            })
+        return ChangeIterator(of: space) { (hub, add) throws(ObjStoreError) in
+            _ = try place.get().observer(on: hub) { change in
+                add(change)
+                return nil
+            }
+        }
     }
 }
 

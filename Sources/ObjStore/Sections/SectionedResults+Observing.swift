@@ -153,16 +153,15 @@ public struct SectionChangeSequence<Key: CollectionElement, SectionElement: Obje
 
     public func makeAsyncIterator() -> ChangeIterator<Element> {
         let sections = sections, names = names
-        return ChangeIterator(
-            ChangeSource(sections.results.space.handle) { (hub, add) throws(ObjStoreError) in
-                do {
-                    _ = try sections.observer(try names.get(), one: nil, on: hub) { change in
-                        add(change)
-                        return nil
-                    }
-                } catch {
-                    throw error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
+        return ChangeIterator(of: sections.results.space) { (hub, add) throws(ObjStoreError) in
+            do {
+                _ = try sections.observer(try names.get(), one: nil, on: hub) { change in
+                    add(change)
+                    return nil
                 }
-            })
+            } catch {
+                throw error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
+            }
+        }
     }
 }
