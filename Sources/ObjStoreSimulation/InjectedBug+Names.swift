@@ -131,6 +131,7 @@ extension InjectedBug: CustomStringConvertible {
         ("keptTrusted", .keptTrusted),
         ("sectionStale", .sectionStale),
         ("toldTwice", .toldTwice),
+        ("firstsStale", .firstsStale),
     ]
 
     package init?(named name: String) {

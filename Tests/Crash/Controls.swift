@@ -268,6 +268,10 @@ struct Control {
             // An order in which such an object is looked for says so, too.
             named: ["content", "unexpected error: internalError"], isLists: true),
         Control(
+            bug: .firstsStale, row: "-", mistake: "behind the first object with a value nobody comes when it goes",
+            // An order in which one is looked for that is not there says so, too.
+            named: ["content", "unexpected error: internalError"], isLists: true),
+        Control(
             bug: .listUnmoved, row: "-", mistake: "what was moved is told as modified where it was",
             named: ["positions", "content"], isLists: true),
         Control(

@@ -28,6 +28,12 @@ private final class ListHistory {
             }.map(\.element)
         }
         func rank(_ item: Item) -> Int64? { item.tag.map { tags[$0]!.rank } }
+
+        /// Of some items those that are the first with their values.
+        func firsts(_ keys: [Key], _ values: (Item) -> [Int64?]) -> [Key] {
+            var found: Set<[Int64?]> = []
+            return keys.filter { found.insert(values(items[$0]!)).inserted }
+        }
     }
 
     /// An observer and its reader.
@@ -74,9 +80,25 @@ private final class ListHistory {
         Reader("page", "SORT(mark ASC) OFFSET(3) LIMIT(5)") { model in
             Array(model.sorted { $0.mark < $1.mark }.dropFirst(3).prefix(5))
         },
-        Reader("distinct", "DISTINCT(mark)") { model in
-            var marks: Set<Int64> = []
-            return model.items.keys.sorted().filter { marks.insert(model.items[$0]!.mark).inserted }
+        Reader("sorted twice", "SORT(number ASC) SORT(mark DESC)") { model in
+            model.sorted { ($1.mark, $0.number) < ($0.mark, $1.number) }
+        },
+        Reader("oldest", "number > 20 OFFSET(1) LIMIT(4)") { model in
+            Array(model.items.keys.sorted().filter { model.items[$0]!.number > 20 }.dropFirst().prefix(4))
+        },
+        Reader("distinct", "DISTINCT(mark)") { model in model.firsts(model.items.keys.sorted()) { [$0.mark] } },
+        Reader("distinct of an order", "number < 90 SORT(number DESC) DISTINCT(mark)") { model in
+            model.firsts(model.sorted { $0.number > $1.number }.filter { model.items[$0]!.number < 90 }) { [$0.mark] }
+        },
+        Reader("least distinct", "DISTINCT(mark) SORT(number ASC) LIMIT(3)") { model in
+            let firsts = Set(model.firsts(model.items.keys.sorted()) { [$0.mark] })
+            return Array(model.sorted { $0.number < $1.number }.filter(firsts.contains).prefix(3))
+        },
+        Reader("distinct behind a link", "SORT(tag.rank ASC) DISTINCT(tag.rank, mark) SORT(mark DESC)") { model in
+            let firsts = model.firsts(model.items.keys.sorted()) { [model.rank($0), $0.mark] }
+            return model.sorted {
+                ($1.mark, model.rank($0) ?? -1) < ($0.mark, model.rank($1) ?? -1)
+            }.filter(Set(firsts).contains)
         },
         Reader("linking", "tag.rank > 4") { model in
             model.items.keys.sorted().filter { (model.rank(model.items[$0]!) ?? 0) > 4 }

@@ -8,6 +8,8 @@ struct ObservedAnswer {
     private var list: KeyBuffer?
     /// Of a sorted one that is followed, the whole order; of one that is all of it, in place of the list.
     private var order: OrderedKeys?
+    /// Of one that is the first objects with their values: of which, beside its order.
+    private var firsts: FollowedFirsts?
     /// How often a part of an order was found anew.
     private var asked = 0
     /// Of one in sections, as it was found, with the list where that is a part of an order; nil: it is followed, or
@@ -109,7 +111,7 @@ struct ObservedAnswer {
         var step = ListStep(scope, list, to: after)
         for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
         let told = try step.told()
-        (self.list, order) = (step.list, nil)
+        (self.list, order, firsts) = (step.list, nil, nil)
         guard let told else { return nil }
         var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
         result.listBefore = list
@@ -128,7 +130,7 @@ struct ObservedAnswer {
             for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent, found: found) }
         } catch {
             // It may be of another version than the sections.
-            (list, order) = (nil, nil)
+            (list, order, firsts) = (nil, nil, nil)
             throw error
         }
         let told = try step.told()
@@ -140,15 +142,15 @@ struct ObservedAnswer {
     private mutating func followPart(
         of known: SectionList, _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> KeyBuffer? {
-        guard case .order(_, let part) = scope.way, part != 0..<Int.max else { return nil }
+        guard let part = scope.part, part != 0..<Int.max else { return nil }
         guard parts.count == 1 else {
-            (list, order) = (nil, nil)
+            (list, order, firsts) = (nil, nil, nil)
             return nil
         }
         guard try scope.mayDiffer(after: parts[0].reader) else { return nil }
         if list == nil && order == nil { list = known.list }
         if try advanceOrder(scope, before, parts[0].reader) == nil {
-            (list, order) = (try scope.keys(in: parts[0].reader.to), nil)
+            (list, order, firsts) = (try scope.keys(in: parts[0].reader.to), nil, nil)
         }
         return try knownList(scope, parts[0].reader.to)
     }
@@ -168,7 +170,7 @@ struct ObservedAnswer {
             following = try FollowedSections(try knownSections(scope, before), sections.order)
         }
         // One owner: changed in place. Where that fails it is found again.
-        (followed, self.sections, list, order) = (nil, nil, nil, nil)
+        (followed, self.sections, list, order, firsts) = (nil, nil, nil, nil, nil)
         let told = try following.advance(
             scope, sections, keys, from: before, to: reader.to, (changed, isTold, resorted))
         followed = following
@@ -183,35 +185,50 @@ struct ObservedAnswer {
 
     private func knownList(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> KeyBuffer {
         if let list { return list }
-        if let order, case .order(_, let part) = scope.way { return try order.list(part) }
+        if let order, let part = scope.part { return try order.list(part) }
         return try scope.keys(in: known)
     }
 
-    /// One that is sorted by its objects' own values, of which few have changed; nil: another one.
+    /// One in an order of which few objects have changed; nil: another one.
     private mutating func advanceOrder(
         _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
-        guard case .order(let keys, let part) = scope.way,
-            let few = try few(of: order?.count ?? list?.count ?? 0, scope, before, reader)
+        guard let part = scope.part,
+            let few = try few(of: firsts?.count ?? order?.count ?? list?.count ?? 0, scope, before, reader)
         else { return nil }
-        guard let (changed, isTold, resorted) = few else { return .some(nil) }
-        let isWhole = part == 0..<Int.max
-        if order == nil && !isWhole {
+        guard var few = few else { return .some(nil) }
+        if order == nil && !scope.isOrdered {
             asked += 1
             if asked < ObservedAnswer.mostAsked { return nil }
             asked = 0
         }
-        let whole: OrderedKeys
+        let isWhole = part == 0..<Int.max, listBefore = isWhole ? nil : try knownList(scope, before)
+        let whole: OrderedKeys, keys: [SortKey]
         if let order {
             whole = order
         } else {
-            whole = try OrderedKeys(isWhole ? try knownList(scope, before) : try scope.allKeys(in: before))
+            whole = try OrderedKeys(isWhole ? try knownList(scope, before) : try scope.uncut(in: before))
         }
-        let listBefore = isWhole ? nil : try knownList(scope, before)
         // One owner: changed in place. Where that fails it is found again.
-        (order, list) = (nil, nil)
+        var firsts = self.firsts
+        (order, self.firsts, list) = (nil, nil, nil)
+        switch scope.way {
+        case .firsts(let way, _):
+            var all: FollowedFirsts
+            if let firsts {
+                all = firsts
+            } else {
+                all = try FollowedFirsts(try scope.allKeys(by: way.keys, in: before))
+            }
+            firsts = nil
+            few = try all.advance(scope.query, way, from: before, to: reader.to, few)
+            (firsts, keys) = (all, way.order)
+        case .order(let own, _): keys = own
+        case .ranks, .list, .collection: return nil
+        }
+        let changed = few.changed, isTold = few.isTold
         let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
-        var (told, indices, after, _) = try (consume step).told(changed, isTold, resorted)
+        var (told, indices, after, _) = try (consume step).told(changed, isTold, few.resorted)
         var listAfter: KeyBuffer?
         if let listBefore {
             var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
@@ -226,7 +243,7 @@ struct ObservedAnswer {
             told.isFromOtherProcess = changed.isFromOtherProcess
             listAfter = found
         }
-        (order, list) = (after, listAfter)
+        (order, self.firsts, list) = (after, firsts, listAfter)
         if told.isEmpty { return .some(nil) }
         var result = Step(changes: told, indices: indices, isCompared: reader.isCompared)
         result.listBefore = listBefore
@@ -273,7 +290,7 @@ struct ObservedAnswer {
     /// Back to before a change set, which its handler did not take.
     mutating func goBack(_ scope: ObserverScope, before changes: ChangeSet) {
         (sections, followed) = (nil, nil)
-        if scope.isList { (list, order) = (changes.listBefore, nil) }
+        if scope.isList { (list, order, firsts) = (changes.listBefore, nil, nil) }
         ranks?.change(removing: changes.inserted, adding: changes.deleted)
         ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
     }

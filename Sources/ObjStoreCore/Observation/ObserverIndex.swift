@@ -154,16 +154,10 @@ struct ObserverIndex {
                 for propertyID in ways.elements.keys { elements[propertyID]?.values.forEach { add($0) } }
                 continue
             }
-            for propertyID in ways.properties.keys {
-                guard let groups = values[propertyID] else { continue }
-                try forEachValue(of: propertyID, changes, touched, reader) { value in
-                    if let value = ComparedValue(value) { add(groups[value]) }
-                }
-            }
-            for propertyID in ways.ranges.keys {
-                guard let ranges = ranges[propertyID] else { continue }
-                try forEachValue(of: propertyID, changes, touched, reader) { value in
-                    if let number = ObservedRange.number(value) { ranges.forEach(with: number) { found.append($0) } }
+            try forEachValue(of: id, ways, changes, touched, reader) { (propertyID, value) in
+                if let groups = values[propertyID], let value = ComparedValue(value) { add(groups[value]) }
+                if let ranges = ranges[propertyID], let number = ObservedRange.number(value) {
+                    ranges.forEach(with: number) { found.append($0) }
                 }
             }
             for propertyID in ways.elements.keys {
@@ -192,16 +186,24 @@ struct ObserverIndex {
         return Array(try LinkedChanges(reader, Int(id), .usual).masks.keys)
     }
 
-    /// The values of a property before and after, of the objects that were changed.
+    /// The values of the properties that somebody waits for, before and after, of the objects that were changed.
     private func forEachValue(
-        of propertyID: UInt32, _ changes: ClassChanges?, _ touched: [Int64], _ reader: ChangeReader,
-        _ body: (Value) -> Void
+        of id: UInt32, _ ways: Ways, _ changes: ClassChanges?, _ touched: [Int64], _ reader: ChangeReader,
+        _ body: (_ propertyID: UInt32, Value) -> Void
     ) throws(StoreError) {
-        let schema = reader.to.schema, cls = schema.classes[PropertyID.classIndex(propertyID)]
-        guard let place = PropertyID.position(propertyID, cls.id, cls.columns) else { return }
+        let cls = reader.to.schema.classes[Int(id)]
+        let places = Set(ways.properties.keys).union(ways.ranges.keys).compactMap { propertyID in
+            PropertyID.position(propertyID, cls.id, cls.columns).map { (id: propertyID, column: $0) }
+        }
+        if places.isEmpty { return }
         let before = try reader.from.trees.objects(cls), after = try reader.to.trees.objects(cls)
-        func look(_ objects: ClusterReader, _ key: Int64) throws(StoreError) {
-            if let row = try objects.find(key) { body(try objects.plainValue(row, place)) }
+        func look(
+            _ objects: ClusterReader, _ key: Int64, where isWanted: (Int) -> Bool = { _ in true }
+        ) throws(StoreError) {
+            guard places.contains(where: { isWanted($0.column) }), let row = try objects.find(key) else { return }
+            for place in places where isWanted(place.column) {
+                body(place.id, try objects.plainValue(row, place.column))
+            }
         }
         for key in touched { try look(after, key) }
         guard let changes else { return }
@@ -209,7 +211,8 @@ struct ObserverIndex {
         for key in changes.inserted { try look(after, key) }
         for (index, key) in changes.modified.enumerated() {
             try look(after, key)
-            if changes.hasWritten([place], in: index), !InjectedBug.active(.interestForgotten) { try look(before, key) }
+            if InjectedBug.active(.interestForgotten) { continue }
+            try look(before, key) { changes.hasWritten([$0], in: index) }
         }
     }
 

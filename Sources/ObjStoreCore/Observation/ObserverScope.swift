@@ -21,6 +21,8 @@ package struct ObserverScope: Sendable {
         case ranks
         /// By its own values, and those behind paths that can be followed; of these the objects at some positions.
         case order([SortKey], Range<Int>)
+        /// By the same, those that are the first with their values.
+        case firsts(FirstsOrder, Range<Int>)
         /// In any other way: the answer is found anew.
         case list
         /// No answer, but the elements of a list, set or map.
@@ -141,11 +143,34 @@ package struct ObserverScope: Sendable {
         return try gate.within(body)
     }
 
-    /// The same in the whole order of which the answer is a part.
-    func allKeys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
-        guard query.steps.count > 1 else { return try keys(in: snapshot) }
+    /// Which part of its order the answer is; nil: it is not followed in one.
+    var part: Range<Int>? {
+        switch way {
+        case .order(_, let part), .firsts(_, let part): part
+        case .ranks, .list, .collection: nil
+        }
+    }
+
+    /// All objects of its order are in the answer.
+    var isOrdered: Bool { if case .order(_, 0..<Int.max) = way { true } else { false } }
+
+    /// All of which the answer is a part, in their order.
+    func uncut(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
+        let steps = query.steps.filter { step in
+            switch step {
+            case .limit, .offset: false
+            case .sort, .distinct, .filter: true
+            }
+        }
+        let all = Query(query.classID, storeTag: query.storeTag, query.predicate, steps: steps, parts: [query])
+        return try QueryRun(all, .version(snapshot)).keys()
+    }
+
+    /// All that satisfy the condition, in an order.
+    func allKeys(by order: [SortKey], in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
         let all = Query(
-            query.classID, storeTag: query.storeTag, query.predicate, steps: [query.steps[0]], parts: [query])
+            query.classID, storeTag: query.storeTag, query.predicate, steps: order.isEmpty ? [] : [.sort(order)],
+            parts: [query])
         return try QueryRun(all, .version(snapshot)).keys()
     }
 
@@ -186,7 +211,11 @@ package struct ObserverScope: Sendable {
     ) throws(StoreError) -> (changes: ClassChanges, told: [Bool]?, resorted: Set<Int64>)? {
         let found = try changes(reader)
         var keys: [SortKey] = []
-        if case .order(let own, _) = way { keys = own }
+        switch way {
+        case .order(let own, _): keys = own
+        case .firsts(let own, _): keys = own.keys + own.order
+        case .ranks, .list, .collection: break
+        }
         if let key = sections?.sortKey { keys.append(key) }
         if !keys.contains(where: { $0.path != nil }) { return found.map { ($0.changes, $0.told, []) } }
         let resorted =
@@ -341,19 +370,29 @@ package struct ObserverScope: Sendable {
     private static func way(_ query: Query) -> Way {
         // What functions give is compared as it is; nothing is built on it that needs to be the same another time.
         guard TouchedObjects.suffice(for: query), !query.callsFunctions else { return .list }
-        guard let first = query.steps.first else { return .ranks }
-        guard case .sort(let keys) = first,
-            keys.allSatisfy({ $0.path.map(QueryPaths.canFollow) ?? true && $0.calls.isEmpty && !$0.isFirstLetter })
-        else { return .list }
-        var start = 0, end = Int.max
-        for step in query.steps.dropFirst() {
+        if query.steps.isEmpty { return .ranks }
+        // What comes later goes first, and the order before it decides where that does not.
+        var order: [SortKey] = [], firsts: FirstsOrder?, start = 0, end = Int.max
+        for step in query.steps {
+            let isCut = start > 0 || end < Int.max
             switch step {
             case .offset(let count):
                 start = min(end, start.addingReportingOverflow(count).overflow ? end : start + count)
             case .limit(let count): end = start.addingReportingOverflow(count).overflow ? end : min(end, start + count)
+            case .sort(let keys) where !isCut && keys.allSatisfy(canFollow): order = keys + order
+            case .distinct(let keys) where !isCut && firsts == nil && keys.allSatisfy(canFollow):
+                firsts = FirstsOrder(keys: keys + order, values: keys.count)
             case .sort, .distinct, .filter: return .list
             }
         }
-        return .order(keys, start..<end)
+        // The oldest ones are found at once.
+        if order.isEmpty, firsts == nil, query.predicate.isTrue, end <= TouchedObjects.most { return .list }
+        guard var firsts else { return .order(order, start..<end) }
+        firsts.order = order
+        return .firsts(firsts, start..<end)
+    }
+
+    private static func canFollow(_ key: SortKey) -> Bool {
+        key.path.map(QueryPaths.canFollow) ?? true && key.calls.isEmpty && !key.isFirstLetter
     }
 }

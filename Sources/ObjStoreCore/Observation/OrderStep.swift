@@ -10,7 +10,7 @@
 /// moved.
 struct OrderStep {
     private let sides: (before: Side, after: Side)
-    private let sorted: [Int]
+    private let keys: [SortKey]
     private var order: OrderedKeys
     /// Objects whose first values differ are in different sections: whoever changes that has moved.
     private let isSectioned: Bool
@@ -29,9 +29,8 @@ struct OrderStep {
     init(
         _ query: Query, _ keys: [SortKey], _ order: OrderedKeys, from: Snapshot, to: Snapshot, isSectioned: Bool = false
     ) throws(StoreError) {
-        (self.order, self.isSectioned) = (order, isSectioned)
+        (self.order, self.keys, self.isSectioned) = (order, keys, isSectioned)
         sides = (try Side(query, keys, from), try Side(query, keys, to))
-        sorted = try sides.after.cls.positions(keys.flatMap(\.properties))
     }
 
     /// - Parameters:
@@ -44,18 +43,12 @@ struct OrderStep {
     ) throws(StoreError) -> (
         changes: ClassChanges, indices: ChangeSet.Indices, order: OrderedKeys, touched: [Int]
     ) {
-        let words = changes.maskWords, resorted = try otherwise(resorted, changes)
-        func hits(_ row: Int, _ mask: [UInt64]) -> Bool {
-            (0..<words).contains { changes.masks[row * words + $0] & mask[$0] != 0 }
-                || !resorted.isEmpty && resorted.contains(changes.modified[row])
-        }
-        var sortMask = [UInt64](repeating: 0, count: words)
-        for place in sorted { sortMask[place >> 6] |= 1 << UInt64(place & 63) }
+        let turned = try TurnedObjects(changes, resorted, keys, sides.before, sides.after)
 
         // Where they were.
         var leaving = changes.deleted.map { Traveller(key: $0) }, staying: [(row: Int, position: Int)] = []
         var places: [OrderedKeys.Place] = []
-        for row in changes.modified.indices where hits(row, sortMask) {
+        for row in changes.modified.indices where turned.contains(row) {
             leaving.append(Traveller(key: changes.modified[row], row: row))
         }
         for index in leaving.indices {
@@ -63,7 +56,7 @@ struct OrderStep {
             leaving[index].old = (order.position(of: place), 0)
             places.append(place)
         }
-        for row in changes.modified.indices where !hits(row, sortMask) && isTold?[row] != false {
+        for row in changes.modified.indices where !turned.contains(row) && isTold?[row] != false {
             let place = try sides.before.place(of: changes.modified[row], in: order)
             staying.append((row, order.position(of: place)))
         }
@@ -86,16 +79,6 @@ struct OrderStep {
         order.insert(arrivals)
         let (told, indices) = try told(changes, leaving, coming, staying, isTold)
         return (told, indices, order, coming.map { $0.new.unsafelyUnwrapped.position })
-    }
-
-    /// Those that are indeed sorted by other values; one that is not stays, and others may go by it.
-    private func otherwise(_ keys: Set<Int64>, _ changes: ClassChanges) throws(StoreError) -> Set<Int64> {
-        if keys.isEmpty { return keys }
-        var found: Set<Int64> = []
-        for key in changes.modified where keys.contains(key) {
-            if try !sides.before.hasSameValues(key, sides.after) { found.insert(key) }
-        }
-        return found
     }
 
     private func told(
@@ -209,7 +192,7 @@ struct OrderStep {
         /// Valid until the next one.
         func value(_ level: Int, of key: Int64) throws(StoreError) -> Value { try value(level, try finder.row(key)) }
 
-        private func values(_ key: Int64) throws(StoreError) -> [OwnedValue] {
+        func values(_ key: Int64) throws(StoreError) -> [OwnedValue] {
             let row = try finder.row(key)
             var values: [OwnedValue] = []
             for level in keys.indices { values.append(try OwnedValue(copying: try value(level, row))) }
@@ -227,17 +210,23 @@ struct OrderStep {
             return true
         }
 
+        /// How an object of the order stands to some values, by the first `levels` of them: negative before, zero beside.
+        func order(of one: Int64, _ values: [OwnedValue], _ levels: Int) throws(StoreError) -> Int {
+            let row = try other.row(one)
+            for level in 0..<levels {
+                let order = try SortColumn.compare(try value(level, row), values[level].value, keys[level].modifiers)
+                if order != 0 { return keys[level].isDescending ? -order : order }
+            }
+            return 0
+        }
+
         /// Whether an object of the order stands before one with a key and values.
         private func isBefore(
             _ one: Int64, _ key: Int64, _ values: [OwnedValue]
         ) throws(StoreError) -> Bool {
             if one == key { return false }
-            let row = try other.row(one)
-            for level in keys.indices {
-                let order = try SortColumn.compare(try value(level, row), values[level].value, keys[level].modifiers)
-                if order != 0 { return keys[level].isDescending ? order > 0 : order < 0 }
-            }
-            return one < key
+            let order = try order(of: one, values, keys.count)
+            return order == 0 ? one < key : order < 0
         }
 
         /// Where one belongs.
@@ -286,5 +275,34 @@ struct OrderStep {
             }
             return a < b
         }
+    }
+}
+
+/// Which of some modified objects may stand elsewhere in an order: those of which a property was written that they are
+/// sorted by, and those that have another value behind a path. One that has not stays, and others may go by it.
+struct TurnedObjects {
+    private let changes: ClassChanges
+    private var mask: [UInt64]
+    private var resorted: Set<Int64> = []
+
+    /// - Parameter resorted: those of which a value may be another that lies behind a path.
+    init(
+        _ changes: ClassChanges, _ resorted: Set<Int64>, _ keys: [SortKey], _ before: OrderStep.Side,
+        _ after: OrderStep.Side
+    ) throws(StoreError) {
+        self.changes = changes
+        mask = [UInt64](repeating: 0, count: changes.maskWords)
+        for place in try after.cls.positions(keys.flatMap(\.properties)) { mask[place >> 6] |= 1 << UInt64(place & 63) }
+        if resorted.isEmpty { return }
+        for key in changes.modified where resorted.contains(key) {
+            if try !before.hasSameValues(key, after) { self.resorted.insert(key) }
+        }
+    }
+
+    /// - Parameter row: of a modification.
+    func contains(_ row: Int) -> Bool {
+        let words = changes.maskWords
+        return (0..<words).contains { changes.masks[row * words + $0] & mask[$0] != 0 }
+            || !resorted.isEmpty && resorted.contains(changes.modified[row])
     }
 }

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 129
+    package static let count: Int32 = 130
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -267,6 +267,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var sectionStale: InjectedBug { InjectedBug(127) }
     /// What an observer was told beside a silent transaction it is told again.
     @inline(__always) package static var toldTwice: InjectedBug { InjectedBug(128) }
+    /// Where the first object with a value goes, nobody comes in its place.
+    @inline(__always) package static var firstsStale: InjectedBug { InjectedBug(129) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)
