@@ -210,7 +210,7 @@ struct OrderStep {
             return true
         }
 
-        /// How an object of the order stands to some values, by the first `levels` of them: negative before, zero beside.
+        /// How an object of the order stands to some values, by the first `levels` of them: negative before them.
         func order(of one: Int64, _ values: [OwnedValue], _ levels: Int) throws(StoreError) -> Int {
             let row = try other.row(one)
             for level in 0..<levels {
