@@ -4,8 +4,14 @@ import ObjStoreCore
 
 /// The keys of a sorted answer, against an array: here the order is that of the numbers.
 @Suite struct OrderedKeysTests {
-    private static func place(_ keys: OrderedKeys, _ key: Int64) throws -> OrderedKeys.Place {
-        try keys.place { (one) throws(StoreError) in one < key }
+    /// What is known of a key is its own value.
+    private static func place(_ keys: inout OrderedKeys, _ key: Int64) throws -> OrderedKeys.Place {
+        try keys.place(
+            values: { (one) throws(StoreError) in [OwnedValue(.int(one))] },
+            isBefore: { (one, known) throws(StoreError) in
+                if let known { #expect(known[0].value.low == one) }
+                return one < key
+            })
     }
 
     private static func all(_ keys: OrderedKeys) throws -> [Int64] {
@@ -28,7 +34,7 @@ import ObjStoreCore
                 })
             var places: [OrderedKeys.Place] = []
             for key in going {
-                let place = try Self.place(keys, key)
+                let place = try Self.place(&keys, key)
                 #expect(keys.position(of: place) == model.firstIndex(of: key) && keys.key(at: place) == key)
                 places.append(place)
             }
@@ -42,7 +48,7 @@ import ObjStoreCore
             ).subtracting(model).sorted()
             var arrivals: [(key: Int64, place: OrderedKeys.Place)] = []
             for key in coming {
-                let place = try Self.place(keys, key)
+                let place = try Self.place(&keys, key)
                 #expect(keys.position(of: place) == model.prefix { $0 < key }.count)
                 arrivals.append((key, place))
             }

@@ -42,14 +42,14 @@ struct FollowedFirsts {
         var coming = moving + changes.inserted, groups: [[OwnedValue]] = [], places: [OrderedKeys.Place] = []
         for key in changes.deleted + moving {
             groups.append(try before.values(key))
-            places.append(try before.place(of: key, in: keys))
+            places.append(try before.place(of: key, in: &keys))
         }
         for key in coming { groups.append(try after.values(key)) }
         let old = try firsts(of: groups, order, before)
         keys.remove(places.sorted())
         try after.sort(&coming) { $0 }
         var arrivals: [(key: Int64, place: OrderedKeys.Place)] = []
-        for key in coming { arrivals.append((key, try after.place(for: key, in: keys))) }
+        for key in coming { arrivals.append((key, try after.place(for: key, in: &keys))) }
         keys.insert(arrivals)
         if InjectedBug.active(.firstsStale) { groups.removeFirst(places.count) }
         let new = try firsts(of: groups, order, after)
@@ -73,7 +73,7 @@ struct FollowedFirsts {
         return (result, few.isTold == nil ? nil : isTold, few.resorted.intersection(result.modified))
     }
 
-    private func firsts(
+    private mutating func firsts(
         of groups: [[OwnedValue]], _ order: FirstsOrder, _ side: OrderStep.Side
     ) throws(StoreError) -> Set<Int64> {
         var found: Set<Int64> = []
@@ -82,11 +82,11 @@ struct FollowedFirsts {
     }
 
     /// Nil: there is none.
-    private func first(
+    private mutating func first(
         of values: [OwnedValue], _ order: FirstsOrder, _ side: OrderStep.Side
     ) throws(StoreError) -> Int64? {
-        let place = try keys.place { (one) throws(StoreError) in try side.order(of: one, values, order.values) < 0 }
-        guard let key = keys.key(at: place), try side.order(of: key, values, order.values) == 0 else { return nil }
+        let place = try side.place(of: values, order.values, nil, in: &keys)
+        guard let key = keys.key(at: place), try side.order(of: key, nil, values, order.values) == 0 else { return nil }
         return key
     }
 }

@@ -5,35 +5,18 @@
 package struct KeyRanks {
     private static let capacity = 1024
     private var chunks: [[Int64]] = []
-    private var starts: [Int] = []
-    package private(set) var count = 0
+    private var sizes = ChunkSizes()
+    package var count: Int { sizes.count }
 
     /// - Parameter keys: ascending.
     package init(_ keys: UnsafeBufferPointer<Int64>) {
-        count = keys.count
         var index = 0
         while index < keys.count {
             let end = min(index + KeyRanks.capacity / 2, keys.count)
             chunks.append(Array(keys[index..<end]))
             index = end
         }
-        sum()
-    }
-
-    private mutating func sum() {
-        if chunks.count < 2 {
-            // Of one there is nothing to sum up, and no memory for it.
-            starts = []
-            count = chunks.first?.count ?? 0
-            return
-        }
-        starts.removeAll(keepingCapacity: true)
-        var before = 0
-        for chunk in chunks {
-            starts.append(before)
-            before += chunk.count
-        }
-        count = before
+        sizes = ChunkSizes(chunks.map(\.count))
     }
 
     /// The last chunk that begins at or before the key; 0 where none does.
@@ -50,7 +33,7 @@ package struct KeyRanks {
     package func rank(_ key: Int64) -> Int {
         if chunks.isEmpty { return 0 }
         let index = chunk(of: key)
-        return (starts.isEmpty ? 0 : starts[index]) + chunks[index].placeAscending(key)
+        return sizes.start(of: index) + chunks[index].placeAscending(key)
     }
 
     package func contains(_ key: Int64) -> Bool {
@@ -63,18 +46,24 @@ package struct KeyRanks {
         for key in removed {
             let index = chunk(of: key), place = chunks[index].placeAscending(key)
             chunks[index].remove(at: place)
-            if chunks[index].isEmpty { chunks.remove(at: index) }
+            sizes.change(index, by: -1)
+            if chunks[index].isEmpty {
+                chunks.remove(at: index)
+                sizes.remove(index)
+            }
         }
         for key in added {
             if chunks.isEmpty {
                 chunks.append([key])
+                sizes.change(0, by: 1)
                 continue
             }
             let index = chunk(of: key)
             chunks[index].insert(key, at: chunks[index].placeAscending(key))
+            sizes.change(index, by: 1)
             if chunks[index].count > KeyRanks.capacity { split(index) }
         }
-        sum()
+        sizes.sum()
     }
 
     private mutating func split(_ index: Int) {
@@ -83,5 +72,6 @@ package struct KeyRanks {
         let at = index == chunks.count - 1 ? chunk.count - 1 : chunk.count / 2
         chunks[index] = Array(chunk[..<at])
         chunks.insert(Array(chunk[at...]), at: index + 1)
+        sizes.split(index, second: chunk.count - at)
     }
 }

@@ -52,12 +52,12 @@ struct OrderStep {
             leaving.append(Traveller(key: changes.modified[row], row: row))
         }
         for index in leaving.indices {
-            let place = try sides.before.place(of: leaving[index].key, in: order)
+            let place = try sides.before.place(of: leaving[index].key, in: &order)
             leaving[index].old = (order.position(of: place), 0)
             places.append(place)
         }
         for row in changes.modified.indices where !turned.contains(row) && isTold?[row] != false {
-            let place = try sides.before.place(of: changes.modified[row], in: order)
+            let place = try sides.before.place(of: changes.modified[row], in: &order)
             staying.append((row, order.position(of: place)))
         }
         leaving.sort { $0.old.unsafelyUnwrapped.position < $1.old.unsafelyUnwrapped.position }
@@ -72,7 +72,7 @@ struct OrderStep {
         try sides.after.sort(&coming) { $0.key }
         var arrivals: [(key: Int64, place: OrderedKeys.Place)] = []
         for index in coming.indices {
-            let place = try sides.after.place(for: coming[index].key, in: order), gap = order.position(of: place)
+            let place = try sides.after.place(for: coming[index].key, in: &order), gap = order.position(of: place)
             coming[index].new = (gap + index, gap)
             arrivals.append((coming[index].key, place))
         }
@@ -210,34 +210,44 @@ struct OrderStep {
             return true
         }
 
-        /// How an object of the order stands to some values, by the first `levels` of them: negative before them.
-        func order(of one: Int64, _ values: [OwnedValue], _ levels: Int) throws(StoreError) -> Int {
-            let row = try other.row(one)
+        /// How an object stands to some values, by the first `levels` of them: negative before them.
+        ///
+        /// - Parameter known: all its own values, if somebody has looked them up.
+        func order(
+            of one: Int64, _ known: [OwnedValue]?, _ values: [OwnedValue], _ levels: Int
+        ) throws(StoreError) -> Int {
+            let row = known == nil ? try other.row(one) : nil
             for level in 0..<levels {
-                let order = try SortColumn.compare(try value(level, row), values[level].value, keys[level].modifiers)
+                let own: Value
+                if let row { own = try value(level, row) } else { own = known.unsafelyUnwrapped[level].value }
+                let order = try SortColumn.compare(own, values[level].value, keys[level].modifiers)
                 if order != 0 { return keys[level].isDescending ? -order : order }
             }
             return 0
         }
 
-        /// Whether an object of the order stands before one with a key and values.
-        private func isBefore(
-            _ one: Int64, _ key: Int64, _ values: [OwnedValue]
-        ) throws(StoreError) -> Bool {
-            if one == key { return false }
-            let order = try order(of: one, values, keys.count)
-            return order == 0 ? one < key : order < 0
+        /// Where an object with some values belongs, by the first `levels` of them and then its key; without one before
+        /// all that have them.
+        func place(
+            of values: [OwnedValue], _ levels: Int, _ key: Int64?, in order: inout OrderedKeys
+        ) throws(StoreError) -> OrderedKeys.Place {
+            try order.place(
+                values: { (one) throws(StoreError) in try self.values(one) },
+                isBefore: { (one, known) throws(StoreError) in
+                    if one == key { return false }
+                    let order = try self.order(of: one, known, values, levels)
+                    return order == 0 ? key.map { one < $0 } ?? false : order < 0
+                })
         }
 
         /// Where one belongs.
-        func place(for key: Int64, in order: OrderedKeys) throws(StoreError) -> OrderedKeys.Place {
-            let values = try values(key)
-            return try order.place { (one) throws(StoreError) in try isBefore(one, key, values) }
+        func place(for key: Int64, in order: inout OrderedKeys) throws(StoreError) -> OrderedKeys.Place {
+            try place(of: try values(key), keys.count, key, in: &order)
         }
 
         /// Where one is.
-        func place(of key: Int64, in order: OrderedKeys) throws(StoreError) -> OrderedKeys.Place {
-            let place = try place(for: key, in: order)
+        func place(of key: Int64, in order: inout OrderedKeys) throws(StoreError) -> OrderedKeys.Place {
+            let place = try place(for: key, in: &order)
             guard order.key(at: place) == key else {
                 throw StoreError(.internalError, "an observed order does not have the object \(key) where it belongs")
             }

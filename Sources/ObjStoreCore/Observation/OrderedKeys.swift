@@ -1,7 +1,12 @@
 /// The keys of a sorted answer, which knows the position of each and follows changes cheaply. It does not know the
-/// values: whoever searches compares them.
+/// values: whoever searches compares them. What was looked up of the first key of a chunk stays there: most searches
+/// come by, and of a million objects each value takes a miss of the cache, or several.
 ///
-/// Chunks of up to 1024 keys, as in `KeyRanks`: a position costs some twenty comparisons, 8 bytes a key.
+/// ```
+///  heads     3, "Bo"        7, –           8, "Rex"      values, as they were looked up
+///  chunks    a b c …   │    k l m …   │    x y …         up to 1024 keys, as in `KeyRanks`
+/// ```
+/// A position costs some twenty comparisons, half of them of heads; 8 bytes a key.
 package struct OrderedKeys {
     /// Where a key is, or belongs.
     package struct Place: Comparable {
@@ -13,32 +18,33 @@ package struct OrderedKeys {
 
     private static let capacity = 1024
     private var chunks: [[Int64]] = []
-    /// Of each chunk how many there are, here: to look into all of them would take a miss of the cache each.
-    private var sizes: [Int] = []
-    /// And before it.
-    private var starts: [Int] = []
-    package private(set) var count = 0
+    private var sizes = ChunkSizes()
+    /// The values of the first key of each chunk; nil: nobody has looked them up.
+    private var heads: [[OwnedValue]?] = []
+    package var count: Int { sizes.count }
 
     /// Errors: `.outOfMemory`.
     package init(_ list: KeyBuffer) throws(StoreError) {
         try Memory.check(for: list.count, each: 8)
-        var start = 0
+        var start = 0, counts: [Int] = []
         while start < list.count {
             let end = min(start + OrderedKeys.capacity / 2, list.count)
             chunks.append(Array(UnsafeBufferPointer(start: list.keys + start, count: end - start)))
-            sizes.append(end - start)
+            counts.append(end - start)
             start = end
         }
-        sum()
+        heads = Array(repeating: nil, count: chunks.count)
+        sizes = ChunkSizes(counts)
     }
 
     /// Those at some positions, in their order.
     package func list(_ part: Range<Int> = 0..<Int.max) throws(StoreError) -> KeyBuffer {
         let part = part.clamped(to: 0..<count), list = try KeyBuffer(expecting: part.count)
         for chunk in chunks.indices
-        where starts[chunk] < part.upperBound && starts[chunk] + sizes[chunk] > part.lowerBound {
-            for index in part.clamped(to: starts[chunk]..<starts[chunk] + sizes[chunk]) {
-                try list.append(chunks[chunk][index - starts[chunk]])
+        where sizes.start(of: chunk) < part.upperBound && sizes.start(of: chunk) + sizes[chunk] > part.lowerBound {
+            let start = sizes.start(of: chunk)
+            for index in part.clamped(to: start..<start + sizes[chunk]) {
+                try list.append(chunks[chunk][index - start])
             }
         }
         return list
@@ -46,41 +52,36 @@ package struct OrderedKeys {
 
     /// At a position that there is.
     func key(at position: Int) -> Int64 {
-        var low = 0, high = starts.count
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if starts[middle] <= position { low = middle } else { high = middle }
-        }
-        return chunks[low][position - starts[low]]
-    }
-
-    private mutating func sum() {
-        starts.removeAll(keepingCapacity: true)
-        count = 0
-        for size in sizes {
-            starts.append(count)
-            count &+= size
-        }
+        let chunk = sizes.chunk(of: position)
+        return chunks[chunk][position - sizes.start(of: chunk)]
     }
 
     /// Behind the last key of which `isBefore` is true: it is of the first ones, and of no others.
-    package func place(_ isBefore: (Int64) throws(StoreError) -> Bool) throws(StoreError) -> Place {
+    ///
+    /// - Parameters:
+    ///   - values: all of a key's; they are kept, and have to be the same as long as the key is not taken out.
+    ///   - isBefore: is given a key's values where they are known.
+    package mutating func place(
+        values: (Int64) throws(StoreError) -> [OwnedValue],
+        isBefore: (Int64, [OwnedValue]?) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Place {
         var low = 0, high = chunks.count
         while low < high {
-            let middle = (low + high) / 2
-            if try isBefore(chunks[middle][0]) { low = middle + 1 } else { high = middle }
+            let middle = (low + high) / 2, head = chunks[middle][0]
+            if heads[middle] == nil { heads[middle] = try values(head) }
+            if try isBefore(head, heads[middle]) { low = middle + 1 } else { high = middle }
         }
         guard low > 0 else { return Place(chunk: 0, index: 0) }
         let chunk = low - 1
-        (low, high) = (0, chunks[chunk].count)
+        (low, high) = (1, chunks[chunk].count)
         while low < high {
             let middle = (low + high) / 2
-            if try isBefore(chunks[chunk][middle]) { low = middle + 1 } else { high = middle }
+            if try isBefore(chunks[chunk][middle], nil) { low = middle + 1 } else { high = middle }
         }
         return Place(chunk: chunk, index: low)
     }
 
-    package func position(of place: Place) -> Int { (chunks.isEmpty ? 0 : starts[place.chunk]) + place.index }
+    package func position(of place: Place) -> Int { sizes.start(of: place.chunk) + place.index }
 
     /// Nil: there is none; the place behind the last one of a chunk is the first one of the next.
     package func key(at place: Place) -> Int64? {
@@ -94,38 +95,42 @@ package struct OrderedKeys {
         if places.isEmpty { return }
         for place in places.reversed() {
             let isNext = place.index == chunks[place.chunk].count, chunk = isNext ? place.chunk + 1 : place.chunk
-            chunks[chunk].remove(at: isNext ? 0 : place.index)
-            sizes[chunk] -= 1
-            if sizes[chunk] > 0 { continue }
+            let index = isNext ? 0 : place.index
+            chunks[chunk].remove(at: index)
+            sizes.change(chunk, by: -1)
+            if index == 0 { heads[chunk] = nil }
+            if !chunks[chunk].isEmpty { continue }
             chunks.remove(at: chunk)
-            sizes.remove(at: chunk)
+            heads.remove(at: chunk)
+            sizes.remove(chunk)
         }
-        sum()
+        sizes.sum()
     }
 
     /// - Parameter keys: ascending by where they belong; those of one place in their order.
     package mutating func insert(_ keys: [(key: Int64, place: Place)]) {
         if keys.isEmpty { return }
-        if chunks.isEmpty { (chunks, sizes) = ([[]], [0]) }
+        if chunks.isEmpty { (chunks, heads) = ([[]], [nil]) }
         for (key, place) in keys.reversed() {
             // Those that came before may have split it.
             var (chunk, index) = (place.chunk, place.index)
-            while index > sizes[chunk] {
-                index -= sizes[chunk]
+            while index > chunks[chunk].count {
+                index -= chunks[chunk].count
                 chunk += 1
             }
             chunks[chunk].insert(key, at: index)
-            sizes[chunk] += 1
-            if sizes[chunk] > OrderedKeys.capacity { split(chunk) }
+            sizes.change(chunk, by: 1)
+            if index == 0 { heads[chunk] = nil }
+            if chunks[chunk].count > OrderedKeys.capacity { split(chunk) }
         }
-        sum()
+        sizes.sum()
     }
 
     private mutating func split(_ index: Int) {
         let chunk = chunks[index], half = chunk.count / 2
         chunks[index] = Array(chunk[..<half])
         chunks.insert(Array(chunk[half...]), at: index + 1)
-        sizes[index] = half
-        sizes.insert(chunk.count - half, at: index + 1)
+        heads.insert(nil, at: index + 1)
+        sizes.split(index, second: chunk.count - half)
     }
 }
