@@ -123,16 +123,27 @@ def test_orders_of_all_kinds(seed):
     }
     with objstore.open(memory=f"orders {seed}", models=[Row]) as store:
         with store.write():
-            store.add_all([Row(_id=i, **{n: make() for n, make in kinds.items()}) for i in range(700)])
+            store.add_all([Row(_id=i, **{n: make() for n, make in kinds.items()}) for i in range(1800)])
         rows = store.objects(Row)
         asked = [rows.order_by(*keys) for keys in ORDERS] + [rows.where(Row.flag == True).order_by(desc(Row.real))]
+        asked += [
+            rows.order_by(*order).distinct(*values)
+            for order, values in zip(ORDERS, ([Row.real], [Row.flag, Row.at], [Row.text], [Row.number], [Row.real]))
+        ]
+        asked += [
+            rows.distinct(Row.text),
+            rows.distinct(Row.real).order_by(desc(Row.at)),
+            rows.where(Row.number != None).distinct(Row.number, Row.text).order_by(Row.real).limit(7),
+            rows.order_by(Row.flag).order_by(Row.text).offset(3).limit(37),
+            rows.where(Row.flag == True).offset(5).limit(25),
+        ]
         follow = [Follower(results) for results in asked]
         tokens = [results.observe(one, initial=False) for results, one in zip(asked, follow)]
-        next_id = 1000
+        next_id = 2000
         for _ in range(25):
             with store.write():
                 for _ in range(dice.randrange(1, 12)):
-                    row = store.get(Row, dice.randrange(700))
+                    row = store.get(Row, dice.randrange(1800))
                     if row is None or dice.random() < 0.15:
                         store.add(Row(_id=next_id, **{n: make() for n, make in kinds.items()}))
                         next_id += 1
