@@ -61,7 +61,8 @@ static void run_one(bench *b, const notify_case *c, result *r) {
         objstore_results *results;
         objstore_sections *sections;
         check(objstore_query_find(query, view, &results));
-        check(objstore_sections_parse(results, objstore_text_of(c->sections, -1), NULL, 0, 0, &sections));
+        check(objstore_sections_parse(results, objstore_text_of(c->sections, -1), NULL, 0, OBJSTORE_SECTIONS_ASCENDING,
+                                      &sections));
         check(objstore_sections_observe(sections, NULL, NULL, 0, 0, hear, &t, NULL, &token));
         check(objstore_sections_close(sections));
         check(objstore_results_close(results));
