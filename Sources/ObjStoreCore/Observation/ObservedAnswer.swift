@@ -6,19 +6,34 @@ struct ObservedAnswer {
     private var ranks: KeyRanks?
     /// Any other answer: as it was found. Nil: it is found when it is needed.
     private var list: KeyBuffer?
-    /// Of a sorted one that is followed, the whole order; of one that is all of it, in place of the list.
-    private var order: OrderedKeys?
-    /// Of one that is the first objects with their values: of which, beside its order.
-    private var firsts: FollowedFirsts?
+    /// What is followed in an order.
+    private var following: Following?
     /// How often a part of an order was found anew.
     private var asked = 0
     /// Of one in sections, as it was found, with the list where that is a part of an order; nil: it is followed, or
     /// found when it is needed.
     private var sections: SectionList?
-    /// Of one in sections that is followed, in place of the list.
-    private var followed: FollowedSections?
     /// From so many times on it is followed: the whole order has to be found for that, and kept.
     private static let mostAsked = 8
+
+    /// A box: most answers have none, and there may be very many.
+    private indirect enum Following {
+        /// The whole order; of an answer that is all of it, in place of the list.
+        case order(OrderedKeys)
+        /// The same of the first objects with their values, and of which these are.
+        case firsts(OrderedKeys, FollowedFirsts)
+        /// Sections, in place of the list.
+        case sections(FollowedSections)
+    }
+
+    private var order: OrderedKeys? {
+        switch following {
+        case .order(let order), .firsts(let order, _): order
+        case .sections, nil: nil
+        }
+    }
+    private var firsts: FollowedFirsts? { if case .firsts(_, let firsts) = following { firsts } else { nil } }
+    private var followed: FollowedSections? { if case .sections(let sections) = following { sections } else { nil } }
 
     typealias Part = (reader: ChangeReader, isSilent: Bool)
 
@@ -111,7 +126,7 @@ struct ObservedAnswer {
         var step = ListStep(scope, list, to: after)
         for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
         let told = try step.told()
-        (self.list, order, firsts) = (step.list, nil, nil)
+        (self.list, following) = (step.list, nil)
         guard let told else { return nil }
         var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
         result.listBefore = list
@@ -130,11 +145,12 @@ struct ObservedAnswer {
             for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent, found: found) }
         } catch {
             // It may be of another version than the sections.
-            (list, order, firsts) = (nil, nil, nil)
+            (list, following) = (nil, nil)
             throw error
         }
         let told = try step.told()
-        (sections, followed) = (step.list, nil)
+        sections = step.list
+        if followed != nil { following = nil }
         return told.map { Step($0, parts, isOwnerDeleted: step.isOwnerDeleted) }
     }
 
@@ -144,13 +160,13 @@ struct ObservedAnswer {
     ) throws(StoreError) -> KeyBuffer? {
         guard let part = scope.part, part != 0..<Int.max else { return nil }
         guard parts.count == 1 else {
-            (list, order, firsts) = (nil, nil, nil)
+            (list, following) = (nil, nil)
             return nil
         }
         guard try scope.mayDiffer(after: parts[0].reader) else { return nil }
         if list == nil && order == nil { list = known.list }
         if try advanceOrder(scope, before, parts[0].reader) == nil {
-            (list, order, firsts) = (try scope.keys(in: parts[0].reader.to), nil, nil)
+            (list, following) = (try scope.keys(in: parts[0].reader.to), nil)
         }
         return try knownList(scope, parts[0].reader.to)
     }
@@ -163,17 +179,17 @@ struct ObservedAnswer {
             let few = try few(of: followed?.count ?? self.sections?.objectCount ?? 0, scope, before, reader)
         else { return nil }
         guard let (changed, isTold, resorted) = few else { return .some(nil) }
-        var following: FollowedSections
-        if let followed {
-            following = followed
+        var followed: FollowedSections
+        if let known = self.followed {
+            followed = known
         } else {
-            following = try FollowedSections(try knownSections(scope, before), sections.order)
+            followed = try FollowedSections(try knownSections(scope, before), sections.order)
         }
         // One owner: changed in place. Where that fails it is found again.
-        (followed, self.sections, list, order, firsts) = (nil, nil, nil, nil, nil)
-        let told = try following.advance(
+        (following, self.sections, list) = (nil, nil, nil)
+        let told = try followed.advance(
             scope, sections, keys, from: before, to: reader.to, (changed, isTold, resorted))
-        followed = following
+        following = .sections(followed)
         return .some(told.changes.isEmpty ? nil : Step(told, [(reader, false)]))
     }
 
@@ -211,7 +227,7 @@ struct ObservedAnswer {
         }
         // One owner: changed in place. Where that fails it is found again.
         var firsts = self.firsts
-        (order, self.firsts, list) = (nil, nil, nil)
+        (following, list) = (nil, nil)
         switch scope.way {
         case .firsts(let way, _):
             var all: FollowedFirsts
@@ -243,7 +259,8 @@ struct ObservedAnswer {
             told.isFromOtherProcess = changed.isFromOtherProcess
             listAfter = found
         }
-        (order, self.firsts, list) = (after, firsts, listAfter)
+        list = listAfter
+        following = firsts.map { .firsts(after, $0) } ?? .order(after)
         if told.isEmpty { return .some(nil) }
         var result = Step(changes: told, indices: indices, isCompared: reader.isCompared)
         result.listBefore = listBefore
@@ -289,8 +306,8 @@ struct ObservedAnswer {
 
     /// Back to before a change set, which its handler did not take.
     mutating func goBack(_ scope: ObserverScope, before changes: ChangeSet) {
-        (sections, followed) = (nil, nil)
-        if scope.isList { (list, order, firsts) = (changes.listBefore, nil, nil) }
+        sections = nil
+        if scope.isList { (list, following) = (changes.listBefore, nil) }
         ranks?.change(removing: changes.inserted, adding: changes.deleted)
         ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
     }
