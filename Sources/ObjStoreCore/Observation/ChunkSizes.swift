@@ -2,17 +2,20 @@
 /// chunks, which would take a miss of the cache each.
 ///
 /// ```
-///  chunks   a b c d │ e f │ g h i          sizes 4 2 3     starts 0 4 6
+///  chunks   a b c d │ e f │ g h i │ …          sizes    4 2 3 …
+///  64 of them are a group                      groups   170 …       and how many are before each
 /// ```
 /// Of a single chunk there is nothing to sum up, and no memory for it: there may be very many such sequences.
 struct ChunkSizes {
-    /// Of all chunks together, also while `starts` is behind.
+    /// Of all chunks together.
     private(set) var count = 0
     /// Empty: there is one chunk, or none.
     private var sizes: [Int] = []
-    private var starts: [Int] = []
-    /// From this chunk on the starts have to be summed again.
+    private var groups: [(count: Int, start: Int)] = []
+    /// From this group on the starts have to be summed again.
     private var stale = 0
+
+    private static let shift = 6
 
     init() {}
 
@@ -20,22 +23,32 @@ struct ChunkSizes {
         count = sizes.reduce(0, +)
         if sizes.count < 2 { return }
         self.sizes = sizes
-        starts = sizes
+        group(from: 0)
         sum()
     }
 
     subscript(chunk: Int) -> Int { sizes.isEmpty ? count : sizes[chunk] }
 
-    func start(of chunk: Int) -> Int { starts.isEmpty ? 0 : starts[chunk] }
+    func start(of chunk: Int) -> Int {
+        if sizes.isEmpty { return 0 }
+        let group = chunk >> ChunkSizes.shift
+        return sizes[group << ChunkSizes.shift..<chunk].reduce(groups[group].start, &+)
+    }
 
     /// In which chunk a position is.
     func chunk(of position: Int) -> Int {
-        var low = 0, high = starts.count
+        if sizes.isEmpty { return 0 }
+        var low = 0, high = groups.count
         while high - low > 1 {
             let middle = (low + high) / 2
-            if starts[middle] <= position { low = middle } else { high = middle }
+            if groups[middle].start <= position { low = middle } else { high = middle }
         }
-        return low
+        var chunk = low << ChunkSizes.shift, end = groups[low].start + sizes[chunk]
+        while end <= position {
+            chunk += 1
+            end += sizes[chunk]
+        }
+        return chunk
     }
 
     // MARK: Changes, after the last of which `sum` is called
@@ -43,40 +56,43 @@ struct ChunkSizes {
     mutating func change(_ chunk: Int, by step: Int) {
         count += step
         if sizes.isEmpty { return }
+        let group = chunk >> ChunkSizes.shift
         sizes[chunk] += step
-        stale = min(stale, chunk)
+        groups[group].count += step
+        stale = min(stale, group)
     }
 
     /// A chunk is split: the second half goes into a new one behind it.
     mutating func split(_ chunk: Int, second: Int) {
-        if sizes.isEmpty { (sizes, starts) = ([count], [0]) }
+        if sizes.isEmpty { sizes = [count] }
         sizes[chunk] -= second
         sizes.insert(second, at: chunk + 1)
-        starts.append(0)
-        stale = min(stale, chunk)
+        group(from: chunk >> ChunkSizes.shift)
     }
 
     /// A chunk that has become empty goes.
     mutating func remove(_ chunk: Int) {
         if sizes.isEmpty { return }
         sizes.remove(at: chunk)
-        starts.removeLast()
-        stale = min(stale, chunk)
-        if sizes.count < 2 { (sizes, starts) = ([], []) }
+        if sizes.count < 2 { sizes = [] }
+        group(from: chunk >> ChunkSizes.shift)
+    }
+
+    private mutating func group(from first: Int) {
+        groups.removeSubrange(min(first, groups.count)...)
+        for start in stride(from: first << ChunkSizes.shift, to: sizes.count, by: 1 << ChunkSizes.shift) {
+            let end = min(start + 1 << ChunkSizes.shift, sizes.count)
+            groups.append((sizes[start..<end].reduce(0, &+), 0))
+        }
+        stale = min(stale, first)
     }
 
     mutating func sum() {
-        let count = sizes.count, first = stale
-        stale = .max
-        if first >= count { return }
-        sizes.withUnsafeBufferPointer { sizes in
-            starts.withUnsafeMutableBufferPointer { starts in
-                var before = first == 0 ? 0 : starts[first - 1] &+ sizes[first - 1]
-                for chunk in first..<count {
-                    starts[chunk] = before
-                    before &+= sizes[chunk]
-                }
-            }
+        var start = stale == 0 ? 0 : stale < groups.count ? groups[stale - 1].start + groups[stale - 1].count : 0
+        for group in min(stale, groups.count)..<groups.count {
+            groups[group].start = start
+            start += groups[group].count
         }
+        stale = .max
     }
 }

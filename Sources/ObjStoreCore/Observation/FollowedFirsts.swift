@@ -39,7 +39,7 @@ struct FollowedFirsts {
         let moving = changes.modified.indices.filter { turned.contains($0) }.map { changes.modified[$0] }
 
         // The groups, by their values.
-        var coming = moving + changes.inserted, groups: [[OwnedValue]] = [], places: [OrderedKeys.Place] = []
+        var coming = moving + changes.inserted, groups: [SortValues] = [], places: [OrderedKeys.Place] = []
         for key in changes.deleted + moving {
             groups.append(try before.values(key))
             places.append(try before.place(of: key, in: &keys))
@@ -74,7 +74,7 @@ struct FollowedFirsts {
     }
 
     private mutating func firsts(
-        of groups: [[OwnedValue]], _ order: FirstsOrder, _ side: OrderStep.Side
+        of groups: [SortValues], _ order: FirstsOrder, _ side: OrderStep.Side
     ) throws(StoreError) -> Set<Int64> {
         var found: Set<Int64> = []
         for values in groups { if let key = try first(of: values, order, side) { found.insert(key) } }
@@ -83,7 +83,7 @@ struct FollowedFirsts {
 
     /// Nil: there is none.
     private mutating func first(
-        of values: [OwnedValue], _ order: FirstsOrder, _ side: OrderStep.Side
+        of values: SortValues, _ order: FirstsOrder, _ side: OrderStep.Side
     ) throws(StoreError) -> Int64? {
         let place = try side.place(of: values, order.values, nil, in: &keys)
         guard let key = keys.key(at: place), try side.order(of: key, nil, values, order.values) == 0 else { return nil }

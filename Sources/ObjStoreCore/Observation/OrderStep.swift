@@ -152,6 +152,7 @@ struct OrderStep {
     final class Side {
         let cls: ClassSchema
         private let keys: [SortKey]
+        private let orders: [SortKeyOrder]
         private let positions: [[Int]]
         private let reader: ClusterReader
         private var finder: RowFinder
@@ -162,6 +163,11 @@ struct OrderStep {
 
         init(_ query: Query, _ keys: [SortKey], _ snapshot: Snapshot) throws(StoreError) {
             self.keys = keys
+            orders = keys.map { key in
+                SortKeyOrder(
+                    isDescending: key.isDescending, kind: key.value.kind,
+                    isFolded: !key.modifiers.isEmpty || key.isFirstLetter)
+            }
             let cls = try snapshot.schema.cls(query.classID)
             self.cls = cls
             positions = try keys.map { (key) throws(StoreError) in try cls.positions(key.properties) }
@@ -192,16 +198,16 @@ struct OrderStep {
         /// Valid until the next one.
         func value(_ level: Int, of key: Int64) throws(StoreError) -> Value { try value(level, try finder.row(key)) }
 
-        func values(_ key: Int64) throws(StoreError) -> [OwnedValue] {
+        func values(_ key: Int64) throws(StoreError) -> SortValues {
             let row = try finder.row(key)
             var values: [OwnedValue] = []
             for level in keys.indices { values.append(try OwnedValue(copying: try value(level, row))) }
-            return values
+            return SortValues(values, by: orders)
         }
 
         /// As in another version.
         func hasSameValues(_ key: Int64, _ other: Side) throws(StoreError) -> Bool {
-            let values = try values(key)
+            let values = try values(key).values
             for (level, value) in values.enumerated() {
                 if try SortColumn.compare(value.value, try other.value(level, of: key), keys[level].modifiers) != 0 {
                     return false
@@ -214,13 +220,13 @@ struct OrderStep {
         ///
         /// - Parameter known: all its own values, if somebody has looked them up.
         func order(
-            of one: Int64, _ known: [OwnedValue]?, _ values: [OwnedValue], _ levels: Int
+            of one: Int64, _ known: SortValues?, _ values: SortValues, _ levels: Int
         ) throws(StoreError) -> Int {
             let row = known == nil ? try other.row(one) : nil
             for level in 0..<levels {
                 let own: Value
-                if let row { own = try value(level, row) } else { own = known.unsafelyUnwrapped[level].value }
-                let order = try SortColumn.compare(own, values[level].value, keys[level].modifiers)
+                if let row { own = try value(level, row) } else { own = known.unsafelyUnwrapped.values[level].value }
+                let order = try SortColumn.compare(own, values.values[level].value, keys[level].modifiers)
                 if order != 0 { return keys[level].isDescending ? -order : order }
             }
             return 0
@@ -229,9 +235,10 @@ struct OrderStep {
         /// Where an object with some values belongs, by the first `levels` of them and then its key; without one before
         /// all that have them.
         func place(
-            of values: [OwnedValue], _ levels: Int, _ key: Int64?, in order: inout OrderedKeys
+            of values: SortValues, _ levels: Int, _ key: Int64?, in order: inout OrderedKeys
         ) throws(StoreError) -> OrderedKeys.Place {
             try order.place(
+                before: values, levels: levels,
                 values: { (one) throws(StoreError) in try self.values(one) },
                 isBefore: { (one, known) throws(StoreError) in
                     if one == key { return false }
@@ -277,10 +284,11 @@ struct OrderStep {
         }
 
         private func isLess(
-            _ a: Int64, _ left: [OwnedValue], _ b: Int64, _ right: [OwnedValue], from first: Int = 0
+            _ a: Int64, _ left: SortValues, _ b: Int64, _ right: SortValues, from first: Int = 0
         ) throws(StoreError) -> Bool {
             for level in first..<keys.count {
-                let order = try SortColumn.compare(left[level].value, right[level].value, keys[level].modifiers)
+                let order = try SortColumn.compare(
+                    left.values[level].value, right.values[level].value, keys[level].modifiers)
                 if order != 0 { return keys[level].isDescending ? order > 0 : order < 0 }
             }
             return a < b

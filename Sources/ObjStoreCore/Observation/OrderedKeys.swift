@@ -19,8 +19,7 @@ package struct OrderedKeys {
     private static let capacity = 1024
     private var chunks: [[Int64]] = []
     private var sizes = ChunkSizes()
-    /// The values of the first key of each chunk; nil: nobody has looked them up.
-    private var heads: [[OwnedValue]?] = []
+    private var heads = OrderHeads(count: 0)
     package var count: Int { sizes.count }
 
     /// Errors: `.outOfMemory`.
@@ -33,7 +32,7 @@ package struct OrderedKeys {
             counts.append(end - start)
             start = end
         }
-        heads = Array(repeating: nil, count: chunks.count)
+        heads = OrderHeads(count: chunks.count)
         sizes = ChunkSizes(counts)
     }
 
@@ -56,20 +55,29 @@ package struct OrderedKeys {
         return chunks[chunk][position - sizes.start(of: chunk)]
     }
 
-    /// Behind the last key of which `isBefore` is true: it is of the first ones, and of no others.
+    /// Behind the last key that stands before some values: the first ones do, and no others.
     ///
     /// - Parameters:
+    ///   - levels: of how many of the values; 0: of none, and nothing is looked up.
     ///   - values: all of a key's; they are kept, and have to be the same as long as the key is not taken out.
     ///   - isBefore: is given a key's values where they are known.
     package mutating func place(
-        values: (Int64) throws(StoreError) -> [OwnedValue],
-        isBefore: (Int64, [OwnedValue]?) throws(StoreError) -> Bool
+        before probe: SortValues, levels: Int, values: (Int64) throws(StoreError) -> SortValues,
+        isBefore: (Int64, SortValues?) throws(StoreError) -> Bool
     ) throws(StoreError) -> Place {
         var low = 0, high = chunks.count
         while low < high {
-            let middle = (low + high) / 2, head = chunks[middle][0]
-            if heads[middle] == nil { heads[middle] = try values(head) }
-            if try isBefore(head, heads[middle]) { low = middle + 1 } else { high = middle }
+            let middle = (low + high) / 2
+            if levels > 0 {
+                try heads.learn(middle) { () throws(StoreError) in try values(chunks[middle][0]) }
+            }
+            let isLess: Bool
+            if let known = heads.isBefore(middle, probe, levels) {
+                isLess = known
+            } else {
+                isLess = try isBefore(chunks[middle][0], heads[middle])
+            }
+            if isLess { low = middle + 1 } else { high = middle }
         }
         guard low > 0 else { return Place(chunk: 0, index: 0) }
         let chunk = low - 1
@@ -98,10 +106,10 @@ package struct OrderedKeys {
             let index = isNext ? 0 : place.index
             chunks[chunk].remove(at: index)
             sizes.change(chunk, by: -1)
-            if index == 0 { heads[chunk] = nil }
+            if index == 0 { heads.forget(chunk) }
             if !chunks[chunk].isEmpty { continue }
             chunks.remove(at: chunk)
-            heads.remove(at: chunk)
+            heads.remove(chunk)
             sizes.remove(chunk)
         }
         sizes.sum()
@@ -110,7 +118,7 @@ package struct OrderedKeys {
     /// - Parameter keys: ascending by where they belong; those of one place in their order.
     package mutating func insert(_ keys: [(key: Int64, place: Place)]) {
         if keys.isEmpty { return }
-        if chunks.isEmpty { (chunks, heads) = ([[]], [nil]) }
+        if chunks.isEmpty { (chunks, heads) = ([[]], OrderHeads(count: 1)) }
         for (key, place) in keys.reversed() {
             // Those that came before may have split it.
             var (chunk, index) = (place.chunk, place.index)
@@ -120,7 +128,7 @@ package struct OrderedKeys {
             }
             chunks[chunk].insert(key, at: index)
             sizes.change(chunk, by: 1)
-            if index == 0 { heads[chunk] = nil }
+            if index == 0 { heads.forget(chunk) }
             if chunks[chunk].count > OrderedKeys.capacity { split(chunk) }
         }
         sizes.sum()
@@ -130,7 +138,7 @@ package struct OrderedKeys {
         let chunk = chunks[index], half = chunk.count / 2
         chunks[index] = Array(chunk[..<half])
         chunks.insert(Array(chunk[half...]), at: index + 1)
-        heads.insert(nil, at: index + 1)
+        heads.insert(at: index + 1)
         sizes.split(index, second: chunk.count - half)
     }
 }

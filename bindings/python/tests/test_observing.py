@@ -117,7 +117,7 @@ def test_orders_of_all_kinds(seed):
     kinds = {
         "text": lambda: dice.choice([None, "", "a", "A", "ä", "long" * 9 + dice.choice("xy"), dice.choice("abc") * 3]),
         "real": lambda: dice.choice([None, math.nan, -0.0, 0.0, math.inf, -math.inf, dice.uniform(-2, 2)]),
-        "number": lambda: dice.choice([None, -(2**40), 2**40, dice.randrange(4)]),
+        "number": lambda: dice.choice([None, -(2**63), 1 - 2**63, 2**40, 2**63 - 1, dice.randrange(4)]),
         "flag": lambda: dice.random() < 0.5,
         "at": lambda: dice.choice([None, start + datetime.timedelta(seconds=dice.randrange(3))]),
     }
