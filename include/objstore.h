@@ -3857,8 +3857,8 @@ OBJSTORE_API objstore_status objstore_token_lag(objstore_token *token, uint64_t 
  * Where nobody keeps that version any more, where the schema has changed since, or the version does not have the object
  * or collection that is observed, it begins anew: its first change set has OBJSTORE_CHANGES_LOST, and no lists.
  *
- *     objstore_view_bookmark(after, &seen)      and write it down, with what was made of the change set
- *     objstore_keep_version(store, name, &seen) now and then, and before the program ends
+ *     objstore_token_bookmark(token, &seen)     now and then, and before the program ends: to be written down
+ *     objstore_keep_version(store, name, &seen) with what was made of the change sets
  *     …
  *     objstore_observe(store, dogs, OBJSTORE_OBSERVE_PAUSED, handler, …, &token)
  *     objstore_token_since(token, &seen);  objstore_token_resume(token)
@@ -3867,6 +3867,14 @@ OBJSTORE_API objstore_status objstore_token_lag(objstore_token *token, uint64_t 
  * from inside a handler, while the observer's own runs. TIMEOUT, TOO_MANY_READERS, ALREADY_IN_WRITE: as
  * objstore_view_at. Cost: what asking the query in that version costs. */
 OBJSTORE_API objstore_status objstore_token_since(objstore_token *token, const objstore_bookmark *bookmark)
+    OBJSTORE_CHECKS(null(token, bookmark), closed(token), kind(token));
+
+/** Names the version that the observer has been told of, also where that told it of nothing; inside its handler, that
+ * of the change set. The observer keeps this version until it is told of a later one: time to have it kept by a name.
+ * A call of the handler that runs on another thread is waited for.
+ * VERSION_GONE: it was too far behind (OBJSTORE_LIMIT_OBSERVER_LAG), and has not begun anew yet. IN_CALLBACK: inside of
+ * a handler, while another thread runs the observer's own. */
+OBJSTORE_API objstore_status objstore_token_bookmark(objstore_token *token, objstore_bookmark *bookmark)
     OBJSTORE_CHECKS(null(token, bookmark), closed(token), kind(token));
 
 /** Lets at least so much time pass between the end of one call of the handler and the next, in milliseconds up to a

@@ -56,6 +56,24 @@ extension StoreReading {
     }
 }
 
+extension NotificationToken {
+    /// Names the version that the observer has been told of, also where that told it of nothing; inside its handler,
+    /// that of the change set. The observer keeps it until it is told of a later one: time for
+    /// ``Store/keepVersion(_:at:)``. A call of the handler that runs on another thread is waited for. Of an observer on
+    /// a queue or actor it is what has been handed to that.
+    ///
+    /// Errors: `.versionGone`: it was too far behind, and has not begun anew yet; `.inCallback`: inside of a handler,
+    /// while another thread runs the observer's own; `.closedHandle`.
+    public var bookmark: Bookmark {
+        get throws(ObjStoreError) {
+            guard let observer, let handle else {
+                throw ObjStoreError(.closedHandle, "a token is of no observer: there was none to be made")
+            }
+            return Bookmark(try core { () throws(StoreError) in try handle.store.bookmark(of: observer) })
+        }
+    }
+}
+
 extension Store {
     /// The store as it was in a version that was written down.
     ///

@@ -6,7 +6,7 @@ internal import ObjStoreCore
 public final class NotificationToken: Sendable {
     /// Nil: of an observer that there is none of.
     let observer: Observer?
-    private let handle: StoreHandle?
+    let handle: StoreHandle?
     /// Nil: where the program delivers.
     private let place: HandlerPlace?
 

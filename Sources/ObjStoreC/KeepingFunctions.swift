@@ -26,6 +26,16 @@ public func objstore_view_bookmark(
 }
 
 @c @implementation
+public func objstore_token_bookmark(
+    _ token: OpaquePointer?, _ bookmark: UnsafeMutablePointer<objstore_bookmark>?
+) -> objstore_status {
+    guard let bookmark else { return failNull("bookmark") }
+    return Handles.use(token, .token, "token", [.versionGone: "token"]) { (box: TokenBox) throws(StoreError) in
+        write(try box.store.bookmark(of: box.observer), to: bookmark)
+    }
+}
+
+@c @implementation
 public func objstore_view_at(
     _ store: OpaquePointer?, _ bookmark: UnsafePointer<objstore_bookmark>?,
     _ frozen: UnsafeMutablePointer<OpaquePointer?>?

@@ -85,6 +85,9 @@ private func name(_ kept: objstore_kept_version) -> String {
     #expect(told.lines == ["-0 +3 ~1"])
     try ok(objstore_deliver(store, nil))
     #expect(told.lines.count == 1)
+    var known = objstore_bookmark(), newest = try bookmark(store)
+    try ok(objstore_token_bookmark(token, &known))
+    #expect(memcmp(&known, &newest, MemoryLayout<objstore_bookmark>.size) == 0)
 
     // Again, as often as it likes.
     try ok(objstore_token_pause(token))

@@ -133,7 +133,9 @@ private final class Frog: Object {
             try store.observeCommits(since: seen) { told.append("commits \($0.isLost)") },
         ]
         #expect(try store.deliver() == 2 && told.take() == ["list [1]", "commits false"])
+        #expect(try tokens.allSatisfy { try $0.bookmark == store.bookmark })
         for token in tokens { token.invalidate() }
+        #expect(code { try tokens[0].bookmark } == .closedHandle)
         let then = try store.at(seen)
         #expect(then.objects(Frog.self).count == 1 && store.objects(Frog.self).count == 2)
         #expect(try then.bookmark == seen)

@@ -7,6 +7,14 @@ extension Store {
         try shared.database.bookmark(of: try view.pinnedSnapshot("bookmark"))
     }
 
+    /// Names the version that an observer has been told of.
+    ///
+    /// Errors: those of `ObserverHub.known(of:)`.
+    package func bookmark(of observer: Observer) throws(StoreError) -> Bookmark {
+        try checkOpen()
+        return try shared.database.bookmark(of: try observer.hub.known(of: observer))
+    }
+
     /// A frozen view of a version that was written down.
     ///
     /// Errors: those of `Database.snapshot(at:)`; `.alreadyInWrite`.

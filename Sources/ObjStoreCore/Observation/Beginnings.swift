@@ -30,14 +30,50 @@ extension ObserverHub {
         }
     }
 
+    /// The version that an observer has been told of; inside its handler, that of the change set. A call that runs on
+    /// another thread is waited for.
+    ///
+    /// Errors: `.versionGone`: it was too far behind, and has not begun anew yet; `.inCallback`: inside a handler,
+    /// while another thread runs its own.
+    func known(of observer: Observer) throws(StoreError) -> Snapshot {
+        let thread = ThreadIdentity.current
+        while true {
+            let count = handlerReturned.current
+            let known = try lock.withLock { () throws(StoreError) -> Snapshot?? in
+                try checkOpen(observer)
+                if let runner = observer.runner, runner != thread { return nil }
+                return .some(observer.isApart ? observer.known : followers.known)
+            }
+            if let known {
+                if let known { return known }
+                throw StoreError(.versionGone, "the observer was too far behind, and begins anew when it is told next")
+            }
+            try waitForRunner(since: count, "asked what it knows")
+        }
+    }
+
+    /// Under the lock.
+    private func checkOpen(_ observer: Observer) throws(StoreError) {
+        if observer.isClosed || isClosed {
+            throw StoreError(.closedHandle, isClosed ? "the store is closed" : "the token was closed")
+        }
+    }
+
+    /// Two could wait for each other inside of handlers.
+    private func waitForRunner(since count: UInt64, _ what: String) throws(StoreError) {
+        if ThreadIdentity.isInHandler {
+            throw StoreError(
+                .inCallback, "an observer cannot be \(what) inside of a handler, while another thread runs its own")
+        }
+        database.machine.wait(handlerReturned, while: count, timeout: -1)
+    }
+
     private func claimPaused(_ observer: Observer) throws(StoreError) {
         let thread = ThreadIdentity.current
         while true {
             let count = handlerReturned.current
             let runs = try lock.withLock { () throws(StoreError) -> Bool in
-                if observer.isClosed || isClosed {
-                    throw StoreError(.closedHandle, isClosed ? "the store is closed" : "the token was closed")
-                }
+                try checkOpen(observer)
                 guard observer.isPaused else {
                     throw StoreError(
                         .invalidArgument, "an observer that is not paused may be told at any moment: pause it first")
@@ -48,9 +84,7 @@ extension ObserverHub {
                 return false
             }
             if !runs { return }
-            // Two could wait for each other.
-            if ThreadIdentity.isInHandler { throw inCallback("asked to begin elsewhere") }
-            database.machine.wait(handlerReturned, while: count, timeout: -1)
+            try waitForRunner(since: count, "begun elsewhere")
         }
     }
 }

@@ -255,12 +255,12 @@ extension ObserverHub {
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeSet? {
         if lock.withLock({ observer.isLost }) {
-            let changes = try observer.begin(anewAt: newest), wantsInitial = try observer.initial()
+            let changes = try observer.begin(anewAt: newest), initial = changes == nil ? nil : try observer.initial()
             return lock.withLock {
                 observer.isLost = false
                 observer.knownVersion = newest.version
                 defer { observer.wantsInitial = false }
-                return observer.wantsInitial ? wantsInitial : changes
+                return observer.wantsInitial ? initial : changes
             }
         }
         while let known = observer.known, known.version < newest.version {

@@ -61,6 +61,8 @@ package final class Observer: @unchecked Sendable {
     let hasPositions: Bool
     /// What it asks about was dropped, and it has told so.
     private var isGone = false
+    /// It has been told that nothing more comes.
+    private var isOver = false
 
     init(
         _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, _ answer: ObservedAnswer?,
@@ -109,8 +111,12 @@ package final class Observer: @unchecked Sendable {
     /// How many versions it has not been told of.
     package var lag: UInt64 { hub.lag(of: self) }
 
-    /// Knows a version from now on, and nothing of what was before.
-    func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet {
+    /// Knows a version from now on, and nothing of what was before; nil: it has been told that nothing more comes.
+    func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet? {
+        if isOver {
+            known = snapshot
+            return nil
+        }
         isGone = try scope.isOver(in: snapshot) && !scope.isCollection
         answer = isGone ? ObservedAnswer() : try find(in: snapshot)
         known = snapshot
@@ -174,7 +180,7 @@ package final class Observer: @unchecked Sendable {
     /// The answer in a version that it is going to know.
     func answer(in snapshot: Snapshot) throws(StoreError) {
         answer = scope.observesCommits ? nil : try find(in: snapshot)
-        isGone = false
+        (isGone, isOver) = (false, false)
     }
 
     /// Nil: what it asks can be asked still.
@@ -236,7 +242,9 @@ package final class Observer: @unchecked Sendable {
 
     func tell(_ changes: ChangeSet) -> StoreError? {
         changes.observer = self
-        return handler!(changes)
+        let failure = handler!(changes)
+        isOver = changes.isOwnerDeleted && !changes.isUntold
+        return failure
     }
 
     /// Goes back to before a change set, which its handler did not take.

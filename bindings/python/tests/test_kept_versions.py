@@ -339,13 +339,16 @@ def test_processes_that_are_killed(path):
             store.at(seen)
 
 
-def test_the_program_of_the_document(path, tmp_path, capsys):
+def program_of_the_document():
     document = Path(__file__).parents[3] / "docs/observing.md"
     if not document.exists():
         pytest.skip("the documents are not here")
     section = document.read_text(encoding="utf-8").partition("\n## Coming back\n")[2]
-    program = section.partition("```python\n")[2].partition("```")[0]
-    seen = tmp_path / "seen"
+    return section.partition("```python\n")[2].partition("```")[0]
+
+
+def test_the_program_of_the_document(path, tmp_path, capsys):
+    program, seen = program_of_the_document(), tmp_path / "seen"
 
     def run(change):
         with opened(path) as store:
@@ -362,7 +365,7 @@ def test_the_program_of_the_document(path, tmp_path, capsys):
 
         return change
 
-    assert run(fill) == "out 0 in 0 again 0"
+    assert run(fill) == "all 10"
     assert run(written(7, 8)) == "out 0 in 0 again 1"
     assert run(written()) == ""
 
@@ -438,3 +441,58 @@ def test_read_only(path):
             store.keep_version("more")
         with pytest.raises(objstore.ReadOnly):
             store.release_version("index")
+
+
+def test_what_others_write_makes_no_difference_to_it(path, tmp_path, capsys):
+    program = program_of_the_document()
+
+    def run():
+        with opened(path) as store:
+            names = {"store": store, "Dog": Dog, "seen": tmp_path / "seen"}
+            exec(program, names)
+            with store.write():
+                store.add(Dog(name=f"d{len(store.objects(Dog))}"))
+            store.deliver()
+            for name in "ab":
+                with store.write():
+                    store.add(Person(name=name), update="all")
+                store.checkpoint()
+                store.deliver()
+                names["keep"]()
+            with store.write():
+                store.add(Dog(name=f"d{len(store.objects(Dog))}"))  # while it is away
+            names["token"].close()
+
+    with opened(path) as store:
+        fill(store, 3)
+    for _ in range(3):
+        run()
+    assert capsys.readouterr().out.splitlines() == ["all 3", "out 0 in 1 again 0"] + ["out 0 in 1 again 0"] * 4
+
+
+def test_what_an_observer_has_been_told_of(path):
+    with opened(path, observer_lag=2) as store:
+        fill(store)
+        inside = []
+        token = store.observe(Dog, lambda change: inside.append((token.bookmark(), change.after.bookmark())))
+        other = store.observe(Person, lambda change: None, initial=False)
+        begun = token.bookmark()
+        assert begun == store.bookmark() == other.bookmark()
+        with store.write():
+            store.get(Dog, "d1").age = 5
+        assert token.bookmark() == begun != store.bookmark()
+        store.deliver()
+        assert token.bookmark() == other.bookmark() == store.bookmark() and all(a == b for a, b in inside)
+        token.pause()
+        for age in range(9):
+            with store.write():
+                store.get(Dog, "d1").age = age
+        store.deliver()
+        with pytest.raises(objstore.VersionGone, match="too far behind"):
+            token.bookmark()
+        token.resume()
+        store.deliver()
+        assert token.bookmark() == store.bookmark()
+        token.close()
+        with pytest.raises(objstore.Closed):
+            token.bookmark()

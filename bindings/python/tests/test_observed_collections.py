@@ -394,3 +394,28 @@ with objstore.open({str(path)!r}, models=[Plain], schema_version=2, drop=["Old"]
         assert log["notes"].taken() == [{"insertions": [1], "inserted_keys": ["y"]}]
         for token in tokens:
             token.close()
+
+
+def test_an_end_is_told_once(tmp_path):
+    """Also to one that falls behind after it: what is over does not begin anew."""
+    with objstore.open(tmp_path / "few.objstore", models=[Toy, Room, Child], observer_lag=2) as store:
+        with store.write():
+            child = store.add(Child(id=1, tags=["a"], seen={1}, notes={"x": 1}, toys=[Toy(name="ball")]))
+        log = []
+        asked = [child.tags, child.seen, child.notes, child.toys, child.toys.where(Toy.price < 5), child]
+        tokens = [one.observe(lambda change, i=i: log.append((i, change.is_lost))) for i, one in enumerate(asked)]
+        store.deliver()
+        log.clear()
+        with store.write():
+            store.delete(child)
+        assert store.deliver() == len(asked) and sorted(log) == [(i, False) for i in range(len(asked))]
+        log.clear()
+        for token in tokens:
+            token.pause()
+        for price in range(9):
+            with store.write():
+                store.add(Child(id=1, tags=["a"], toys=[Toy(name="ball", price=price)]), update="all")
+        for token in tokens:
+            token.resume()
+        store.deliver()
+        assert [which for which in log if which[0] < 5] == []

@@ -263,6 +263,7 @@ PROTOTYPES = {
     "objstore_token_pause": "w",
     "objstore_token_resume": "w",
     "objstore_token_lag": "ww",
+    "objstore_token_bookmark": "ww",
     "objstore_token_set_interval": "ww",
     "objstore_collection_observe": "wCwwwww",
     "objstore_collection_observe_paths": "wCwwwwwww",

@@ -9,11 +9,18 @@ from ..native.failures import check
 
 BYTES = ctypes.sizeof(ffi.Bookmark)
 _view_bookmark = ffi.bind("objstore_view_bookmark")
+_token_bookmark = ffi.bind("objstore_token_bookmark")
 
 
 def of_view(view: int) -> bytes:
     found = ffi.Bookmark()
     check(_view_bookmark(view, ctypes.byref(found)))
+    return bytes(found)
+
+
+def of_token(token: object) -> bytes:
+    found = ffi.Bookmark()
+    check(_token_bookmark(token, ctypes.byref(found)))
     return bytes(found)
 
 

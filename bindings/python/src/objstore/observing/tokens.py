@@ -108,6 +108,15 @@ class Token(AnyToken, ClosingBlock):
         check(_token_lag(self._cell, ctypes.byref(versions)))
         return versions.value
 
+    def bookmark(self) -> bytes:
+        """Names the version that the observer has been told of, also where that told it of nothing; inside its handler,
+        that of the change set. The observer keeps it until it is told of a later one: time for `store.keep_version`. A
+        call of the handler that runs on another thread is waited for.
+
+        VersionGone: it was too far behind (`observer_lag`), and has not begun anew yet. InCallback: inside of a
+        handler, while another thread runs the observer's own."""
+        return bookmarks.of_token(self._cell)
+
     def set_interval(self, interval: float) -> None:
         """At least so many seconds, up to a day, lie between the end of one call and the next; what is committed
         meanwhile is told in one piece. 0: no rest."""
