@@ -15,6 +15,7 @@ struct VanishedAnswer {
         (self.scope, self.before, self.parts) = (scope, before, parts)
     }
 
+    /// Nil: its reader knows already that nothing more comes, since the owner of what was asked is gone.
     func told(hasPositions: Bool) throws(StoreError) -> ChangeSet? {
         guard let after = parts.last?.reader.to else { return nil }
         let maskWords = ClassChanges.maskWords(after.schema.classes[Int(scope.classID)])
@@ -22,13 +23,23 @@ struct VanishedAnswer {
         if let key = scope.key, try before.trees.objects(before.schema.cls(scope.query.classID)).find(key) != nil {
             try difference.changes.append(.deleted, key)
         }
+        let isEnd = try ends()
+        if !isEnd && difference.changes.isEmpty { return nil }
         difference.changes.isFromOtherProcess = parts.contains { !$0.isSilent && $0.reader.isFromOtherProcess }
         let told = ChangeSet(
             classID: scope.classID, before: before, after: after, changes: difference.changes,
             indices: hasPositions ? difference.indices : nil, isCompared: parts.contains { $0.reader.isCompared })
         told.sections = difference.sections
-        told.isOwnerDeleted = true
+        told.isOwnerDeleted = isEnd
         return told
+    }
+
+    /// In a part that is told, and not before.
+    private func ends() throws(StoreError) -> Bool {
+        for part in parts where !part.isSilent {
+            if try !scope.isOver(in: part.reader.from), try scope.isOver(in: part.reader.to) { return true }
+        }
+        return false
     }
 
     /// What leads from what its reader has to nothing.
