@@ -54,7 +54,7 @@ private final class SectionHistory {
         let one: Int64?
         let keyPaths: [String]?
         var observer: Observer?
-        var copy: [(key: Int64, objects: [Key])] = []
+        lazy var copy = sections(Model())
         var numbers: [Key: Int64] = [:]
         /// Makes its work undone now and then.
         var refuses = false
@@ -70,20 +70,8 @@ private final class SectionHistory {
 
         var isOfList: Bool { name.hasPrefix("list") }
 
-        /// Plain loops.
-        func sections(_ model: Model) -> [(key: Int64, objects: [Key])] {
-            var found: [(key: Int64, objects: [Key])] = []
-            for object in content(model) {
-                let key = way.key(model, model.items[object]!)
-                if let place = found.firstIndex(where: { $0.key == key }) {
-                    found[place].objects.append(object)
-                } else {
-                    found.append((key, [object]))
-                }
-            }
-            if order.contains(.ascending) { found.sort { $0.key < $1.key } }
-            if order.contains(.descending) { found.sort { $0.key > $1.key } }
-            return one == nil ? found : found.filter { $0.key == one }
+        func sections(_ model: Model) -> SectionedCopy {
+            SectionedCopy(of: content(model), order, one: one) { way.key(model, model.items[$0]!) }
         }
     }
 
@@ -215,7 +203,7 @@ private final class SectionHistory {
 
     private func show(_ reader: Reader) {
         reader.copy = reader.sections(model)
-        for key in reader.copy.flatMap(\.objects) { reader.numbers[key] = model.items[key]!.number }
+        for key in reader.copy.objects { reader.numbers[key] = model.items[key]!.number }
     }
 
     private func deliver() throws(StoreError) {
@@ -225,10 +213,7 @@ private final class SectionHistory {
         if violation == nil { check() }
     }
 
-    private func isSame(_ one: [(key: Int64, objects: [Key])], _ other: [(key: Int64, objects: [Key])]) -> Bool {
-        one.map(\.key) == other.map(\.key) && one.map(\.objects) == other.map(\.objects)
-    }
-    private func isUpToDate(_ reader: Reader) -> Bool { isSame(reader.copy, reader.sections(model)) }
+    private func isUpToDate(_ reader: Reader) -> Bool { reader.copy.isSame(as: reader.sections(model)) }
     private func fail(_ what: String) { if violation == nil { violation = what } }
     private func items(of tag: Key) -> CollectionID { CollectionID(owner: tagIDs[tag]!, propertyID: tagProperties[1]) }
 
@@ -339,77 +324,17 @@ private final class SectionHistory {
 
     // MARK: Reading
 
-    private typealias Place = (section: Int, index: Int)
-
-    /// Does to the copy what the change set says, in the order that it documents.
     private func take(_ changes: ChangeSet, _ reader: Reader) {
         if reader.refuses {
             (reader.refuses, changes.isUntold) = (false, true)
             return
         }
         told += 1
-        guard let indices = changes.indices, let sections = changes.sections else {
-            return fail("sections: \(reader.name) has none")
-        }
         if changes.changes.isEmpty && !changes.isOwnerDeleted { fail("told: \(reader.name) of nothing") }
         if changes.isOwnerDeleted { reader.isOwnerDeleted = true }
-        func places(_ list: KeyPath<ChangeSet.Indices, [UInt64]>) -> [Place] {
-            zip(sections.numbers[keyPath: list], indices[keyPath: list]).map { (Int($0), Int($1)) }
+        if let problem = reader.copy.take(changes, key: { key($0, reader) }) {
+            return fail("sections: \(reader.name), \(problem)")
         }
-        // Of one section its number is not known to the reader: it is that of its places.
-        let isOne = reader.one != nil
-        func object(_ place: Place, _ copy: [(key: Int64, objects: [Key])]) -> Key {
-            let section = isOne ? 0 : place.section
-            guard section < copy.count, place.index < copy[section].objects.count else { return -1 }
-            return copy[section].objects[place.index]
-        }
-        func check(_ places: [Place], _ keys: [Key], _ copy: [(key: Int64, objects: [Key])], _ what: String) {
-            let named = places.map { object($0, copy) }
-            if named != keys { fail("sections: \(reader.name), \(what): \(named), not \(keys)") }
-        }
-        func checkAscent(_ places: [Place], _ what: String) {
-            if zip(places, places.dropFirst()).contains(where: { $0 >= $1 }) {
-                fail("sections: \(reader.name), \(what): \(places) do not ascend")
-            }
-        }
-        let (gone, come) = (places(\.deleted), places(\.inserted)),
-            (from, to) = (places(\.movedBefore), places(\.movedAfter))
-        for (list, what) in [
-            (gone, "deleted"), (come, "inserted"), (from, "moved"), (places(\.modifiedBefore), "modified"),
-        ] {
-            checkAscent(list, what)
-        }
-        var copy = reader.copy
-        check(gone, changes.deleted, copy, "deleted")
-        check(places(\.modifiedBefore), changes.modified, copy, "modified before")
-        check(from, changes.moved, copy, "moved before")
-        for place in (gone + from).sorted(by: >) where object(place, copy) >= 0 {
-            copy[isOne ? 0 : place.section].objects.remove(at: place.index)
-        }
-        for (number, key) in zip(sections.deleted, sections.keys.deleted).reversed() {
-            let section = isOne ? 0 : Int(number)
-            guard section < copy.count, copy[section].objects.isEmpty, self.key(key, reader) == copy[section].key else {
-                return fail("sections: \(reader.name), deletion of \(number)")
-            }
-            copy.remove(at: section)
-        }
-        for (number, key) in zip(sections.inserted, sections.keys.inserted) {
-            let section = isOne ? 0 : Int(number)
-            guard section <= copy.count else { return fail("sections: \(reader.name), insertion of \(number)") }
-            copy.insert((self.key(key, reader), []), at: section)
-        }
-        let coming = zip(come, changes.inserted).map { ($0, $1) } + zip(to, changes.moved).map { ($0, $1) }
-        for (place, key) in coming.sorted(by: { $0.0 < $1.0 }) {
-            let section = isOne ? 0 : place.section
-            guard section < copy.count, place.index <= copy[section].objects.count else {
-                return fail("sections: \(reader.name): no place \(place)")
-            }
-            copy[section].objects.insert(key, at: place.index)
-        }
-        check(come, changes.inserted, copy, "inserted")
-        check(places(\.modifiedAfter), changes.modified, copy, "modified after")
-        check(to, changes.moved, copy, "moved after")
-        reader.copy = copy
         for (index, key) in (changes.modified + changes.moved).enumerated()
         where changes.hasChanged(0, ofModification: index) {
             reader.numbers[key] = model.items[key]?.number
@@ -432,9 +357,9 @@ private final class SectionHistory {
     private func check() {
         for reader in readers {
             let wanted = reader.sections(model)
-            if !isSame(reader.copy, wanted) { fail("sections: \(reader.name) has \(reader.copy), not \(wanted)") }
+            if !reader.copy.isSame(as: wanted) { fail("sections: \(reader.name) has \(reader.copy), not \(wanted)") }
             if reader.keyPaths == nil {
-                for key in reader.copy.flatMap(\.objects) where reader.numbers[key] != model.items[key]!.number {
+                for key in reader.copy.objects where reader.numbers[key] != model.items[key]!.number {
                     fail("values: \(reader.name) has \(reader.numbers[key] ?? -1) of \(key)")
                 }
             }

@@ -28,8 +28,10 @@ struct WatchedKind: Sendable {
     var needs: [String] = []
     /// What it is sorted by and lies behind a path: whoever has another value has moved, though nobody wrote in it.
     var sortedBy: (@Sendable (WatchedContent, Int64) -> Int)?
-    /// The answer, in its order.
-    let content: Content
+    /// Its objects are put into sections.
+    var sections: WatchedSections?
+    /// The answer, in its order; in that of the sections.
+    var content: Content
 
     var hasOwner: Bool {
         switch way {
@@ -55,7 +57,7 @@ struct WatchedKind: Sendable {
         }
     }
 
-    private static func asked(
+    static func asked(
         _ kind: WatchedContent.Kind, _ text: String, paths: [String]? = nil,
         sortedBy: (@Sendable (WatchedContent, Int64) -> Int)? = nil,
         _ content: @escaping @Sendable (WatchedContent) -> [Int64]
@@ -69,7 +71,7 @@ struct WatchedKind: Sendable {
     }
 
     /// Of items `number` may have another name, and `mark` be a text: "mark == #2".
-    private static func text(_ text: String, _ kind: WatchedContent.Kind, _ schema: WatchedSchema) -> String {
+    static func text(_ text: String, _ kind: WatchedContent.Kind, _ schema: WatchedSchema) -> String {
         var result = "", rest = text[...]
         while let first = rest.first {
             if rest.hasPrefix("~number") {
@@ -89,7 +91,7 @@ struct WatchedKind: Sendable {
     }
 
     static let all: [WatchedKind] =
-        items + tags + [
+        items + tags + sectioned + [
             WatchedKind(name: "all items", kind: .item, way: .whole) { model, _ in model.keys(.item) },
             WatchedKind(name: "all tags", kind: .tag, way: .whole, paths: ["items.part.number", "number"]) { model, _ in
                 model.keys(.tag)
@@ -113,17 +115,19 @@ struct WatchedKind: Sendable {
             WatchedKind(name: "map", kind: .item, way: .collection("named")) { model, owner in
                 model[.tag, owner].map { tag in tag.named.keys.sorted().map { tag.named[$0]! } } ?? []
             },
-            WatchedKind(
-                name: "part of list", kind: .item,
-                way: .partOfList { text("~number >= 30 SORT(tag.number ASC, ~number DESC)", .item, $0) }
-            ) { model, owner in
-                let list = model[.tag, owner]?.items ?? [], keys = list.filter { model[.item, $0]!.number >= 30 }
-                return model.sorted(keys, .item) { a, b in
-                    (model.tag(of: a)?.number ?? -1, -a.number) < (model.tag(of: b)?.number ?? -1, -b.number)
-                }
-            },
+            partOfList,
             WatchedKind(name: "commits", kind: .item, way: .commits) { _, _ in [] },
         ]
+
+    static let partOfList = WatchedKind(
+        name: "part of list", kind: .item,
+        way: .partOfList { text("~number >= 30 SORT(tag.number ASC, ~number DESC)", .item, $0) }
+    ) { model, owner in
+        let list = model[.tag, owner]?.items ?? [], keys = list.filter { model[.item, $0]!.number >= 30 }
+        return model.sorted(keys, .item) { a, b in
+            (model.tag(of: a)?.number ?? -1, -a.number) < (model.tag(of: b)?.number ?? -1, -b.number)
+        }
+    }
 
     private static let items: [WatchedKind] = [
         asked(.item, "~number < 50") { $0.keys(.item) { $0.number < 50 } },

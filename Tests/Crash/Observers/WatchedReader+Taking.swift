@@ -15,21 +15,22 @@ extension WatchedReader {
     /// - Parameter step: from what he knows to the version of the change set.
     func take(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
         if kind.isCommits { return step.hasCommits && changes.isOfCommits ? nil : "told: \(name) of nothing" }
-        let wanted = wanted(step.after), before = copy, beforeNames = names
+        let wanted = wanted(step.after), before = copy, beforeNames = names, beforeSections = sectioned
         let ends = !isEnded && !exists(in: step.after) && step.hasCommits
         if changes.isOwnerDeleted != ends { return "owner: \(name): \(changes.isOwnerDeleted)" }
         // He has deleted the owner himself: of others' changes before that he is told still.
         if isEnded && !step.isPartlySilent { return "owner: \(name) is told though it has ended" }
         if changes.changes.isEmpty && !ends { return "told: \(name) of nothing" }
-        if let problem = kind.isMap ? applyMap(changes, step) : apply(changes) { return problem }
-        if copy != wanted { return "content: \(name) has \(copy), not \(wanted)" }
+        if let problem = apply(changes, step) { return problem }
+        if copy != wanted || !isSectioned(as: step.after) { return "content: \(name) has \(shown), not \(wanted)" }
         if names != wantedNames(step.after) { return "content: \(name) has \(names)" }
         if ends {
             isEnded = true
             return nil
         }
         if kind.isMap { return checkMap(changes, step, beforeNames, before) }
-        return checkNet(changes, before, wanted) ?? checkModified(changes, step) ?? checkMoves(changes, step, before)
+        return checkNet(changes, before, wanted) ?? checkModified(changes, step)
+            ?? beforeSections.map { checkSections(changes, step, $0) } ?? checkMoves(changes, step, before)
             ?? takeValues(changes, step)
     }
 
@@ -39,8 +40,8 @@ extension WatchedReader {
         if isEnded { return copy.isEmpty ? nil : "missed: \(name) has ended, and has \(copy)" }
         if kind.isCommits { return step.hasCommits ? "missed: \(name) is not told of commits" : nil }
         if !exists(in: step.after) { return step.hasCommits ? "missed: \(name) is not told of its end" : nil }
-        if copy != wanted || names != wantedNames(step.after) {
-            return "missed: \(name) has \(copy), and is not told that it is \(wanted)"
+        if copy != wanted || names != wantedNames(step.after) || !isSectioned(as: step.after) {
+            return "missed: \(name) has \(shown), and is not told that it is \(wanted)"
         }
         return missModified(step)
     }
@@ -56,7 +57,14 @@ extension WatchedReader {
         return modified.isEmpty ? nil : "missed: \(name) is not told that \(modified.sorted()) are modified"
     }
 
+    private var shown: String { sectioned?.description ?? "\(copy)" }
+
     // MARK: Doing what it says
+
+    private func apply(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
+        if kind.isMap { return applyMap(changes, step) }
+        return kind.sections == nil ? apply(changes) : applySections(changes)
+    }
 
     /// What went and what was moved is taken out from the back, then put in from the front.
     private func apply(_ changes: ChangeSet) -> String? {
@@ -193,38 +201,48 @@ extension WatchedReader {
         return nil
     }
 
-    /// As few as possible of what nobody wrote; none where all stand as they stood.
     private func checkMoves(_ changes: ChangeSet, _ step: WatchedStep, _ before: [Key]) -> String? {
+        if Set(copy).count < copy.count || Set(before).count < before.count { return nil }
+        return checkMoves(Set(changes.moved), step, from: before, to: copy, changes.isCompared)
+    }
+
+    /// As few as possible of what nobody wrote; none where all stand as they stood.
+    func checkMoves(
+        _ moved: Set<Key>, _ step: WatchedStep, from before: [Key], to after: [Key], _ isCompared: Bool
+    ) -> String? {
         // What was written with the value that it had counts as unwritten there.
-        let isExact = !changes.isCompared && !step.isPartlySilent && kind.paths == nil
-        if changes.moved.isEmpty || Set(copy).count < copy.count || Set(before).count < before.count { return nil }
-        let stayed = Set(before).intersection(copy)
-        if before.filter(stayed.contains) == copy.filter(stayed.contains) {
-            return "moves: \(name): \(changes.moved), and nothing has moved"
+        let isExact = !isCompared && !step.isPartlySilent && kind.paths == nil
+        if moved.isEmpty { return nil }
+        let stayed = Set(before).intersection(after)
+        if before.filter(stayed.contains) == after.filter(stayed.contains) {
+            return "moves: \(name): \(moved.sorted()), and nothing has moved"
         }
         if !isExact { return nil }
+        func problem(_ keys: Set<Key>) -> String? {
+            let least = WatchedReader.leastMoves(before.filter(keys.contains), after.filter(keys.contains))
+            let count = moved.intersection(keys).count
+            return count <= least
+                ? nil : "moves: \(name): \(count) of \(moved.sorted()), where \(least) would do"
+        }
         let unwritten = stayed.filter {
             let place = WatchedContent.Place(kind: kind.kind, key: $0)
             return !step.isWritten(place, nil) && step.modified(place, kind) == nil
         }
-        let problem = checkMoves(of: unwritten, changes, before)
-        guard problem != nil, let value = kind.sortedBy else { return problem }
+        let found = problem(unwritten)
+        guard found != nil, let value = kind.sortedBy else { return found }
         // Or of those that nothing moves; where it is followed, and not asked anew.
-        let still = unwritten.filter { value(step.before, $0) == value(step.after, $0) }
-        return checkMoves(of: still, changes, before) == nil ? nil : problem
+        return problem(unwritten.filter { value(step.before, $0) == value(step.after, $0) }) == nil ? nil : found
     }
 
-    private func checkMoves(of unwritten: Set<Key>, _ changes: ChangeSet, _ before: [Key]) -> String? {
+    /// How many of some different ones have to go elsewhere, so that they stand in the second order.
+    static func leastMoves(_ before: [Key], _ after: [Key]) -> Int {
         let order = Dictionary(uniqueKeysWithValues: before.enumerated().map { ($1, $0) })
-        let numbers = copy.filter(unwritten.contains).map { order[$0]! }
         var ends: [Int] = []
-        for number in numbers {
+        for number in after.map({ order[$0]! }) {
             let place = ends.firstIndex { $0 >= number } ?? ends.count
             if place == ends.count { ends.append(number) } else { ends[place] = number }
         }
-        let moved = changes.moved.filter(unwritten.contains).count
-        if moved <= numbers.count - ends.count { return nil }
-        return "moves: \(name): \(moved) of \(changes.moved), where \(numbers.count - ends.count) would do"
+        return after.count - ends.count
     }
 
     /// What he shows of the objects is what they have.

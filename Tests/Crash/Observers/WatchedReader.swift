@@ -16,6 +16,10 @@ final class WatchedReader {
     var copy: [Key] = []
     /// Of a map, as long as the copy.
     var names: [String] = []
+    /// Of results in sections, whose objects are the copy.
+    var sectioned: SectionedCopy?
+    /// The keys of sections are marks, which are texts.
+    let hasTextSections: Bool
     var values: [Key: WatchedContent.Thing] = [:]
     /// Nothing more comes.
     var isEnded = false
@@ -30,6 +34,7 @@ final class WatchedReader {
     init(_ number: Int, _ kind: WatchedKind, owner: Key, _ schema: WatchedSchema) {
         (self.number, self.kind, self.owner) = (number, kind, owner)
         lives = kind.needs.map { schema.lives[$0]! }
+        hasTextSections = schema.areMarksTexts && kind.kind == .item && kind.sections?.path == "mark"
     }
 
     var name: String { "\(kind.name)\(kind.hasOwner ? " of \(owner)" : "") (\(number))" }
@@ -51,6 +56,7 @@ final class WatchedReader {
         (known, toldVersion) = (version, version)
         copy = wanted(content)
         names = wantedNames(content)
+        sectioned = wantedSections(content)
         values = [:]
         for key in copy { values[key] = content[kind.kind, key] }
     }
@@ -60,6 +66,7 @@ final class WatchedReader {
     /// Whether it is certain what a transaction does to his copy: he has all before it, or nothing moves.
     func canApply(from old: WatchedContent, to new: WatchedContent) -> Bool {
         let before = wanted(old), after = wanted(new)
+        if kind.sections != nil { return isSectioned(as: old) }
         if copy == before { return true }
         if kind.isMap { return true }
         let stayed = Set(before).intersection(after)
@@ -72,6 +79,8 @@ final class WatchedReader {
         let before = wanted(old), after = wanted(new)
         if kind.isMap {
             applyMap(from: old, to: new)
+        } else if kind.sections != nil {
+            (copy, sectioned) = (after, wantedSections(new))
         } else if copy == before {
             copy = after
         } else {
