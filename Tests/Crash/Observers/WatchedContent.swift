@@ -17,7 +17,7 @@ struct WatchedContent {
         var properties: [String] {
             switch self {
             case .item: ["number", "mark", "tag", "part"]
-            case .tag: ["number", "mark", "items", "crew", "named"]
+            case .tag: ["number", "mark", "items", "crew", "named", "notes"]
             case .part: ["number"]
             }
         }
@@ -46,6 +46,8 @@ struct WatchedContent {
         var crew: Set<Key> = []
         /// `none`: the object is gone.
         var named: [String: Key] = [:]
+        /// Mixed.
+        var notes: WatchedMixed?
         static let none: Key = -1
     }
 
@@ -133,7 +135,7 @@ struct WatchedSchema: Equatable {
     var areMarksTexts = false
     var isMarkIndexed = false
     /// Properties that come and go, each time as another one: how often they have, odd where they are there.
-    var lives: [String: Int] = ["extra": 0, "crew": 1, "mark": 1]
+    var lives: [String: Int] = ["extra": 0, "crew": 1, "mark": 1, "notes": 1]
     var hasSpareClass = false
 
     func has(_ property: String) -> Bool { lives[property].map { $0 % 2 == 1 } ?? true }
@@ -168,6 +170,7 @@ struct WatchedSchema: Equatable {
         let links = ElementSchema(kind: .link)
         try draft.addCollection("Tag", "items", .list, links, target: "Item")
         if has("crew") { try draft.addCollection("Tag", "crew", .set, links, target: "Item") }
+        if has("notes") { try draft.addProperty("Tag", "notes", .mixed, []) }
         let named = ElementSchema(kind: .link, keyKind: .string)
         try draft.addCollection("Tag", "named", .map, named, target: "Item")
         if hasSpareClass {

@@ -92,7 +92,9 @@ final class WatchedEditor {
     }
 
     func change() throws(StoreError) {
-        switch numbers.below(40) {
+        // Much is about tags.
+        if content.keys(.tag).count < 2, numbers.chance(0.4) { return try create(.tag, id: freeID(.tag)) }
+        switch numbers.below(48) {
         case 0...5: try create(.item, id: freeID(.item))
         case 6: try create(.tag, id: freeID(.tag))
         case 7...8: if let item = some(.item) { try delete(item) }
@@ -104,7 +106,8 @@ final class WatchedEditor {
         case 25...28: if let item = some(.item) { try changePart(item) }
         case 29...33: if let tag = some(.tag) { try changeList(tag) }
         case 34...36: if let tag = some(.tag) { try changeSet(tag) }
-        default: if let tag = some(.tag) { try changeMap(tag) }
+        case 37...39: if let tag = some(.tag) { try changeMap(tag) }
+        default: if let tag = some(.tag) { try changeNotes(tag) }
         }
     }
 
@@ -131,6 +134,7 @@ final class WatchedEditor {
         }
         content.things[Place(kind: kind, key: key)] = thing
         if kind == .item, numbers.chance(0.6) { try setTag(Place(kind: kind, key: key), some(.tag)?.key) }
+        if kind == .tag, numbers.chance(0.8) { try changeNotes(Place(kind: kind, key: key)) }
     }
 
     private func delete(_ place: Place) throws(StoreError) {
@@ -287,6 +291,89 @@ final class WatchedEditor {
         wrote(tag, "named/" + name)
     }
 
+    // MARK: Mixed values
+
+    private func changeNotes(_ tag: Place) throws(StoreError) {
+        guard content.schema.has("notes") else { return }
+        let old = content.things[tag]!.notes
+        guard let old, numbers.chance(0.75), let path = numbers.one(of: old.containers) else {
+            let new: WatchedMixed? = numbers.chance(0.15) ? nil : someMixed(depth: 0)
+            let property = ids[.tag]!["notes"]!
+            if let new {
+                try new.with { (value) throws(StoreError) in try view.set(object(tag), property, value) }
+            } else {
+                try view.set(object(tag), property, .null)
+            }
+            content.things[tag]!.notes = new
+            return wrote(tag, "notes")
+        }
+        try changeInside(tag, path, old.at(path)!)
+    }
+
+    /// - Parameter container: at the end of the path.
+    private func changeInside(
+        _ tag: Place, _ path: [WatchedMixed.Step], _ container: WatchedMixed
+    ) throws(StoreError) {
+        let value = someMixed(depth: path.count + 1)
+        if case .list(let list) = container {
+            let place = numbers.below(max(1, list.count))
+            switch list.isEmpty ? 0 : numbers.below(5) {
+            case 0...1:
+                let place = numbers.below(list.count + 1)
+                try edit(tag, path + [.index(place)], .insert, value)
+                changeNotes(tag, path) { $0.insert(value, at: place) }
+            case 2...3:
+                try edit(tag, path + [.index(place)], .remove, nil)
+                changeNotes(tag, path) { $0.remove(at: place) }
+            default:
+                try edit(tag, path + [.index(place)], .set, value)
+                changeNotes(tag, path) { $0[place] = value }
+            }
+        } else if case .map(let map) = container {
+            let key = numbers.one(of: WatchedEditor.mixedKeys)!, isRemoved = map[key] != nil && numbers.chance(0.35)
+            try edit(tag, path + [.key(key)], isRemoved ? .remove : .set, isRemoved ? nil : value)
+            content.things[tag]!.notes!.change(path) {
+                var map = map
+                map[key] = isRemoved ? nil : value
+                $0 = .map(map)
+            }
+        }
+        wrote(tag, "notes")
+    }
+
+    private func changeNotes(
+        _ tag: Place, _ path: [WatchedMixed.Step], _ change: (inout [WatchedMixed]) -> Void
+    ) {
+        content.things[tag]!.notes!.change(path) {
+            guard case .list(var list) = $0 else { return }
+            change(&list)
+            $0 = .list(list)
+        }
+    }
+
+    private func edit(
+        _ tag: Place, _ path: [WatchedMixed.Step], _ action: MixedAction, _ value: WatchedMixed?
+    ) throws(StoreError) {
+        let steps = WatchedMixed.path(path), property = ids[.tag]!["notes"]!
+        guard let value else { return try view.edit(object(tag), property, steps, action, .null) }
+        try value.with { (value) throws(StoreError) in try view.edit(object(tag), property, steps, action, value) }
+    }
+
+    private static let mixedKeys = ["a", "b", "seen"]
+
+    /// The whole of it is mostly a map.
+    private func someMixed(depth: Int) -> WatchedMixed {
+        switch numbers.below(10) + [5, 3, 0, 20][min(depth, 3)] {
+        case 5...6, 13: return .list((0..<numbers.below(5)).map { _ in someMixed(depth: depth + 1) })
+        case 7...12, 14:
+            var map: [String: WatchedMixed] = [:]
+            for key in WatchedEditor.mixedKeys where numbers.chance(0.6) { map[key] = someMixed(depth: depth + 1) }
+            return .map(map)
+        case 4: return .text(["x", "", "seen"][numbers.below(3)])
+        default: return .int(Int64(numbers.below(8)))
+        }
+    }
+
     // MARK: Schema
 
     /// Inside of a migration: the marks of all items, as the new schema has them.
@@ -330,6 +417,11 @@ final class WatchedEditor {
                     var named: [Key] = []
                     _ = try view.elements(collection(place, "named"), from: 0, limit: .max, wantsKeys: false, nil) {
                         named.append($2.isNull ? WatchedContent.Thing.none : $2.low)
+                    }
+                    if content.schema.has("notes"),
+                        try WatchedMixed.read(view, object(place), ids[kind]!["notes"]!) != thing.notes
+                    {
+                        return "notes of \(place), which should be \(thing.notes?.description ?? "null")"
                     }
                     if named != thing.named.keys.sorted().map({ thing.named[$0]! }) {
                         return "named of \(place): \(named), not \(thing.named)"

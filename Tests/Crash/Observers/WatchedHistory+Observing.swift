@@ -10,7 +10,7 @@ extension WatchedHistory {
             let view = try actor.store.openView()
             defer { view.close() }
             try settle(view)
-            guard let reader = try makeReader(kind, view) else { return }
+            guard let reader = try makeReader(kind, view) else { return try observeNothing(kind, actor, view) }
             var options = ObserverOptions(keyPaths: kind.paths)
             options.isInitial = random.chance(0.15)
             reader.wantsInitial = options.isInitial
@@ -47,6 +47,10 @@ extension WatchedHistory {
                 try view.query(incoming: try owner(reader, view), property), options, handler: handler)
         case .collection(let name):
             return try store.observe(try collection(name, reader, view), options, handler: handler)
+        case .nested(let path):
+            let property = try view.findProperty(try view.findClass("Tag"), "notes")
+            return try store.observe(
+                mixed: try owner(reader, view), property, WatchedMixed.path(path), options, handler: handler)
         case .commits:
             return try store.observeCommits(options, handler: handler)
         }
@@ -55,15 +59,35 @@ extension WatchedHistory {
     /// Nil: there is no object that it could be about.
     private func makeReader(_ kind: WatchedKind, _ view: View) throws(StoreError) -> WatchedReader? {
         let version = try view.version(), content = past.content(at: version)
+        func place(_ tag: Int64) -> WatchedMixed? {
+            if case .nested(let path) = kind.way { content[.tag, tag]?.notes?.at(path) } else { nil }
+        }
+        func isThere(_ owner: Int64) -> Bool {
+            if case .nested = kind.way { place(owner)?.isContainer ?? false } else { true }
+        }
         var owner: Int64 = 0
         if kind.hasOwner {
-            guard let some = random.one(of: content.keys(kind.isObject ? kind.kind : .tag)) else { return nil }
+            guard let some = random.one(of: content.keys(kind.isObject ? kind.kind : .tag).filter(isThere)) else {
+                return nil
+            }
             owner = some
         }
         readerNumbers += 1
         let reader = WatchedReader(readerNumbers, kind, owner: owner, content.schema)
+        if case .nested = kind.way { reader.nested = WatchedNested(isMap: place(owner)!.isMap) }
         reader.begin(content, at: version)
         return reader
+    }
+
+    /// Where no tag has a list or map at a path, there is none to observe.
+    private func observeNothing(_ kind: WatchedKind, _ actor: Actor, _ view: View) throws(StoreError) {
+        guard case .nested = kind.way, let tag = past.content(at: try view.version()).keys(.tag).first else { return }
+        let reader = WatchedReader(0, kind, owner: tag, past.newest.schema)
+        do throws(StoreError) { try begin(reader, actor, view, ObserverOptions()).close() } catch {
+            if error.code == .notFound || error.code == .wrongType { return }
+            throw error
+        }
+        fail("told: \(reader.name), where there is no list or map")
     }
 
     // MARK: What it is about

@@ -100,7 +100,7 @@ extension WatchedHistory {
     func changeSchema(by user: Actor?) throws(StoreError) {
         let actor = user ?? startActor(), dies = user == nil && random.chance(0.3)
         let most = dies ? 200 + random.below(3000) : Int.max
-        var schema = past.newest.schema, convertsMarks = false, dropsCrew = false
+        var schema = past.newest.schema, convertsMarks = false, dropped: String?
         schema.version += 1
         switch random.below(7) {
         case 0: schema.numberName = schema.numberName == "number" ? "amount" : "number"
@@ -111,8 +111,9 @@ extension WatchedHistory {
         case 2: schema.isMarkIndexed.toggle()
         case 3...4: schema.lives["extra"]! += 1
         case 5:
-            schema.lives["crew"]! += 1
-            dropsCrew = !schema.has("crew")
+            let name = random.chance(0.5) ? "crew" : "notes"
+            schema.lives[name]! += 1
+            dropped = schema.has(name) ? nil : name
         default: schema.hasSpareClass.toggle()
         }
         let number = actor.number
@@ -128,8 +129,8 @@ extension WatchedHistory {
             configuration.schema = try schema.draft()
             configuration.schemaVersion = schema.version
             nonisolated(unsafe) let history = self
-            configuration.steps.migration = { [schema, convertsMarks, dropsCrew] (new, _, _, _) throws(StoreError) in
-                try history.migrate(new, to: schema, converting: convertsMarks, dropping: dropsCrew, number)
+            configuration.steps.migration = { [schema, convertsMarks, dropped] (new, _, _, _) throws(StoreError) in
+                try history.migrate(new, to: schema, converting: convertsMarks, dropping: dropped, number)
             }
             let store = try Store.open(configuration, machine: actor.process.machine)
             if let inFlight {
@@ -145,11 +146,14 @@ extension WatchedHistory {
     }
 
     private func migrate(
-        _ view: View, to schema: WatchedSchema, converting: Bool, dropping: Bool, _ number: Int
+        _ view: View, to schema: WatchedSchema, converting: Bool, dropping: String?, _ number: Int
     ) throws(StoreError) {
         var content = past.newest
         content.schema = schema
-        if dropping { for place in content.things.keys where place.kind == .tag { content.things[place]!.crew = [] } }
+        for place in content.things.keys where place.kind == .tag {
+            if dropping == "crew" { content.things[place]!.crew = [] }
+            if dropping == "notes" { content.things[place]!.notes = nil }
+        }
         let editor = try Editor(view, content, random)
         if converting { try editor.convertMarks() }
         turn += 1
@@ -166,10 +170,11 @@ extension WatchedHistory {
 struct WatchedCounts {
     var told = 0, moves = 0, modifications = 0, compared = 0, ended = 0, lost = 0, ofOthers = 0
     var commits = 0, silent = 0, silentBehind = 0, deliveries = 0, deaths = 0, outlived = 0, laps = 0, schemas = 0
-    var toldOfSchemas = 0, toldBesideSilence = 0
+    var toldOfSchemas = 0, toldBesideSilence = 0, ofSections = 0, insideOfMixed = 0
 
     mutating func note(_ changes: ChangeSet) {
         told += 1
+        if changes.sections != nil { ofSections += 1 }
         moves += changes.moved.count
         modifications += changes.modified.count
         if changes.isCompared { compared += 1 }
@@ -178,7 +183,8 @@ struct WatchedCounts {
         if changes.isFromOtherProcess { ofOthers += 1 }
     }
 
-    mutating func note(_ step: WatchedStep) {
+    mutating func note(_ step: WatchedStep, _ kind: WatchedKind) {
+        if case .nested = kind.way { insideOfMixed += 1 }
         if step.hasOtherSchema { toldOfSchemas += 1 }
         if step.isPartlySilent { toldBesideSilence += 1 }
     }
@@ -188,7 +194,8 @@ struct WatchedCounts {
         [
             \.told, \.moves, \.modifications, \.compared, \.ended, \.lost, \.ofOthers, \.commits, \.silent,
             \.silentBehind,
-            \.deliveries, \.deaths, \.outlived, \.laps, \.schemas, \.toldOfSchemas, \.toldBesideSilence,
+            \.deliveries, \.deaths, \.outlived, \.laps, \.schemas, \.toldOfSchemas, \.toldBesideSilence, \.ofSections,
+            \.insideOfMixed,
         ]
     }
 
@@ -199,7 +206,8 @@ struct WatchedCounts {
     var text: String {
         """
         \(told) change sets (\(ofOthers) of other processes, \(compared) by comparing, \(toldOfSchemas) over a change \
-        of the schema, \(toldBesideSilence) beside a silent write, \(ended) ends, \(lost) lost) with \
+        of the schema, \(toldBesideSilence) beside a silent write, \(ofSections) of sections, \(insideOfMixed) inside of \
+        mixed values, \(ended) ends, \(lost) lost) with \
         \(modifications) modifications and \(moves) moves, of \(commits) commits (\(silent) silent ones, \
         \(silentBehind) by readers behind; \(schemas) schemas) in \(deliveries) deliveries; \(deaths) deaths, \
         \(outlived) commits outlived them, the log came round \(laps) times

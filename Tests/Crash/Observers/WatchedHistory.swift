@@ -275,7 +275,7 @@ final class WatchedHistory {
             reader.known = changes.fromVersion
         }
         let step = past.step(from: reader.known, to: changes.toVersion, of: reader)
-        counts.note(step)
+        counts.note(step, reader.kind)
         say(
             """
             P\(actor.number) \(reader.name): \(changes.fromVersion) (\(reader.known)) to \(changes.toVersion)\

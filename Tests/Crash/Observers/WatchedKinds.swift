@@ -13,6 +13,8 @@ struct WatchedKind: Sendable {
         case inverse
         /// A property of the owner.
         case collection(String)
+        /// A list or map inside of the owner's `notes`, at the end of a path.
+        case nested([WatchedMixed.Step])
         /// What is asked of the owner's `items`.
         case partOfList(@Sendable (WatchedSchema) -> String)
         case commits
@@ -35,14 +37,14 @@ struct WatchedKind: Sendable {
 
     var hasOwner: Bool {
         switch way {
-        case .object, .inverse, .collection, .partOfList: true
+        case .object, .inverse, .collection, .nested, .partOfList: true
         case .whole, .query, .commits: false
         }
     }
     /// Whether it has nothing more to tell when its owner is gone.
     var endsWithOwner: Bool {
         switch way {
-        case .collection, .partOfList: true
+        case .collection, .nested, .partOfList: true
         default: false
         }
     }
@@ -116,8 +118,14 @@ struct WatchedKind: Sendable {
                 model[.tag, owner].map { tag in tag.named.keys.sorted().map { tag.named[$0]! } } ?? []
             },
             partOfList,
+            nested([]), nested([.key("a")]), nested([.key("b")]), nested([.key("seen")]),
+            nested([.key("a"), .key("b")]), nested([.key("seen"), .index(0)]), nested([.index(-1)]),
             WatchedKind(name: "commits", kind: .item, way: .commits) { _, _ in [] },
         ]
+
+    private static func nested(_ path: [WatchedMixed.Step]) -> WatchedKind {
+        WatchedKind(name: "notes at \(path)", kind: .tag, way: .nested(path), needs: ["notes"]) { _, _ in [] }
+    }
 
     static let partOfList = WatchedKind(
         name: "part of list", kind: .item,

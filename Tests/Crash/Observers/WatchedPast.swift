@@ -83,6 +83,7 @@ final class WatchedStep {
             wrote("part", was.part != now.part)
             wrote("items", was.items != now.items)
             wrote("crew", was.crew != now.crew && before.schema.lives["crew"] == after.schema.lives["crew"])
+            wrote("notes", was.notes != now.notes && before.schema.lives["notes"] == after.schema.lives["notes"])
             wrote("named", was.named != now.named)
             for name in Set(was.named.keys).union(now.named.keys) {
                 wrote("named/" + name, was.named[name] != now.named[name])

@@ -21,6 +21,7 @@ extension WatchedReader {
         // He has deleted the owner himself: of others' changes before that he is told still.
         if isEnded && !step.isPartlySilent { return "owner: \(name) is told though it has ended" }
         if changes.changes.isEmpty && !ends { return "told: \(name) of nothing" }
+        if nested != nil { return takeNested(changes, step, ends: ends) }
         if let problem = apply(changes, step) { return problem }
         if copy != wanted || !isSectioned(as: step.after) { return "content: \(name) has \(shown), not \(wanted)" }
         if names != wantedNames(step.after) { return "content: \(name) has \(names)" }
@@ -37,18 +38,21 @@ extension WatchedReader {
     /// Nothing was told of a step.
     func miss(_ step: WatchedStep) -> String? {
         let wanted = wanted(step.after)
-        if isEnded { return copy.isEmpty ? nil : "missed: \(name) has ended, and has \(copy)" }
+        if isEnded { return isEmpty ? nil : "missed: \(name) has ended, and has \(shown)" }
         if kind.isCommits { return step.hasCommits ? "missed: \(name) is not told of commits" : nil }
         if !exists(in: step.after) { return step.hasCommits ? "missed: \(name) is not told of its end" : nil }
         if copy != wanted || names != wantedNames(step.after) || !isSectioned(as: step.after) {
             return "missed: \(name) has \(shown), and is not told that it is \(wanted)"
+        }
+        if nested != wantedNested(step.after) {
+            return "missed: \(name) has \(shown), not \(wantedNested(step.after)!)"
         }
         return missModified(step)
     }
 
     /// The same of what was written.
     func missModified(_ step: WatchedStep) -> String? {
-        if isEnded || kind.isCommits || !exists(in: step.after) { return nil }
+        if isEnded || kind.isCommits || nested != nil || !exists(in: step.after) { return nil }
         // What was written with the value that it had is seen in the log alone.
         let certain = step.isRough || step.hasOtherSchema || step.isPartlySilent ? step.real : step
         takeRetyped(step)
@@ -57,7 +61,8 @@ extension WatchedReader {
         return modified.isEmpty ? nil : "missed: \(name) is not told that \(modified.sorted()) are modified"
     }
 
-    private var shown: String { sectioned?.description ?? "\(copy)" }
+    private var shown: String { sectioned?.description ?? nested?.description ?? "\(copy)" }
+    private var isEmpty: Bool { copy.isEmpty && nested?.elements.isEmpty ?? true }
 
     // MARK: Doing what it says
 
@@ -120,13 +125,11 @@ extension WatchedReader {
     private func applyMap(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
         guard let keys = changes.keys, let indices = changes.indices else { return "keys: \(name) has none" }
         let after = exists(in: step.after) ? step.after[.tag, owner]!.named : [:]
-        func text(_ value: Value) -> String {
-            String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
-        }
         func stand(_ keys: [String], at positions: Positions, in list: [String]) -> Bool {
             positions.map { $0 < list.count ? list[Int($0)] : "" } == keys
         }
-        let deleted = keys.deleted.map(text), inserted = keys.inserted.map(text), modified = keys.modified.map(text)
+        let deleted = keys.deleted.map { String($0) }, inserted = keys.inserted.map { String($0) }
+        let modified = keys.modified.map { String($0) }
         let old = names, now = old.filter { !deleted.contains($0) } + inserted
         (names, copy) = (now.sorted(), [])
         for (name, key) in zip(names, names.map { after[$0] }) {
@@ -286,12 +289,7 @@ extension WatchedReader {
         _ changes: ChangeSet, _ step: WatchedStep, _ before: [String], _ old: [Key]
     ) -> String? {
         guard let keys = changes.keys else { return "keys: \(name) has none" }
-        func texts(_ values: [Value]) -> Set<String> {
-            Set(
-                values.map {
-                    String(decoding: UnsafeRawBufferPointer(start: $0.pointer, count: $0.count), as: UTF8.self)
-                })
-        }
+        func texts(_ values: [Value]) -> Set<String> { Set(values.map { String($0) }) }
         let deleted = texts(keys.deleted), inserted = texts(keys.inserted), modified = texts(keys.modified)
         if deleted != Set(before).subtracting(names) || inserted != Set(names).subtracting(before) {
             return "content: \(name): keys \(deleted) and \(inserted) are told"

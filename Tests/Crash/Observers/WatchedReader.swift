@@ -18,6 +18,8 @@ final class WatchedReader {
     var names: [String] = []
     /// Of results in sections, whose objects are the copy.
     var sectioned: SectionedCopy?
+    /// Of a list or map inside of a mixed value.
+    var nested: WatchedNested?
     /// The keys of sections are marks, which are texts.
     let hasTextSections: Bool
     var values: [Key: WatchedContent.Thing] = [:]
@@ -57,6 +59,7 @@ final class WatchedReader {
         copy = wanted(content)
         names = wantedNames(content)
         sectioned = wantedSections(content)
+        nested = wantedNested(content)
         values = [:]
         for key in copy { values[key] = content[kind.kind, key] }
     }
@@ -67,6 +70,7 @@ final class WatchedReader {
     func canApply(from old: WatchedContent, to new: WatchedContent) -> Bool {
         let before = wanted(old), after = wanted(new)
         if kind.sections != nil { return isSectioned(as: old) }
+        if let nested { return nested.isMap || nested == wantedNested(old) }
         if copy == before { return true }
         if kind.isMap { return true }
         let stayed = Set(before).intersection(after)
@@ -81,6 +85,8 @@ final class WatchedReader {
             applyMap(from: old, to: new)
         } else if kind.sections != nil {
             (copy, sectioned) = (after, wantedSections(new))
+        } else if let known = nested, let was = wantedNested(old), let now = wantedNested(new) {
+            nested = known.isMap ? known.changed(from: was, to: now) : now
         } else if copy == before {
             copy = after
         } else {
@@ -130,7 +136,7 @@ extension WatchedKind {
         switch way {
         case .whole, .object, .inverse, .commits: true
         case .collection(let name): name == "crew"
-        case .partOfList: false
+        case .partOfList, .nested: false
         case .query: !name.contains("SORT") && !name.contains("DISTINCT")
         }
     }

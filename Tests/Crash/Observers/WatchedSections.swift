@@ -101,9 +101,7 @@ extension WatchedReader {
     private func section(_ key: Value) -> Int64 {
         switch key.kind {
         case .null: return -1
-        case .string:
-            let text = String(decoding: UnsafeRawBufferPointer(start: key.pointer, count: key.count), as: UTF8.self)
-            return Int64(text.dropFirst()) ?? .min
+        case .string: return Int64(String(key).dropFirst()) ?? .min
         default: return key.low
         }
     }
