@@ -16,6 +16,7 @@ extension WatchedHistory {
             reader.wantsInitial = options.isInitial
             reader.observer = try begin(reader, actor, view, options)
             actor.readers.append(reader)
+            if random.chance(0.12) { try setInterval(reader) }
         }
     }
 

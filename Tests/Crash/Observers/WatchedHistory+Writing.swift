@@ -170,7 +170,7 @@ extension WatchedHistory {
 struct WatchedCounts {
     var told = 0, moves = 0, modifications = 0, compared = 0, ended = 0, lost = 0, ofOthers = 0
     var commits = 0, silent = 0, silentBehind = 0, deliveries = 0, deaths = 0, outlived = 0, laps = 0, schemas = 0
-    var toldOfSchemas = 0, toldBesideSilence = 0, ofSections = 0, insideOfMixed = 0
+    var toldOfSchemas = 0, toldBesideSilence = 0, ofSections = 0, insideOfMixed = 0, rested = 0, bells = 0
 
     mutating func note(_ changes: ChangeSet) {
         told += 1
@@ -195,7 +195,7 @@ struct WatchedCounts {
             \.told, \.moves, \.modifications, \.compared, \.ended, \.lost, \.ofOthers, \.commits, \.silent,
             \.silentBehind,
             \.deliveries, \.deaths, \.outlived, \.laps, \.schemas, \.toldOfSchemas, \.toldBesideSilence, \.ofSections,
-            \.insideOfMixed,
+            \.insideOfMixed, \.rested, \.bells,
         ]
     }
 
@@ -206,8 +206,9 @@ struct WatchedCounts {
     var text: String {
         """
         \(told) change sets (\(ofOthers) of other processes, \(compared) by comparing, \(toldOfSchemas) over a change \
-        of the schema, \(toldBesideSilence) beside a silent write, \(ofSections) of sections, \(insideOfMixed) inside of \
-        mixed values, \(ended) ends, \(lost) lost) with \
+        of the schema, \(toldBesideSilence) beside a silent write, \(ofSections) of sections, \(insideOfMixed) inside \
+        of mixed values, \(rested) at intervals, for which the bell rang \(bells) times, \(ended) ends, \
+        \(lost) lost) with \
         \(modifications) modifications and \(moves) moves, of \(commits) commits (\(silent) silent ones, \
         \(silentBehind) by readers behind; \(schemas) schemas) in \(deliveries) deliveries; \(deaths) deaths, \
         \(outlived) commits outlived them, the log came round \(laps) times

@@ -153,7 +153,10 @@ final class WatchedHistory {
             if random.chance(0.2) { try observe(kind, first) }
         }
         for _ in 0..<steps where violation == nil { try step() }
-        for actor in actors where violation == nil { try deliver(actor, resumingAll: true) }
+        for actor in actors where violation == nil {
+            try pass(WatchedHistory.longest, actor)
+            try deliver(actor, resumingAll: true)
+        }
         if violation == nil { try compareContent() }
         if violation == nil { for actor in actors { try close(actor) } }
         return violation
@@ -167,7 +170,7 @@ final class WatchedHistory {
 
     private func step() throws(StoreError) {
         let actor = actors[random.below(actors.count)]
-        switch random.below(100) {
+        switch random.below(102) {
         case 0...54: try write(actor, silencing: random.chance(0.3) ? silenceable(actor) : [])
         case 55...79: try deliver(actor)
         case 80...82: if actors.count < 3 { try join() }
@@ -178,6 +181,7 @@ final class WatchedHistory {
         case 92: if random.chance(0.3) { try lapTheLog(actor) }
         case 93...95: try endOneAndBegin(actor)
         case 96: if random.chance(0.5) { try observeFound(actor) }
+        case 97...98: try rest(actor)
         default: try pause(actor)
         }
     }
@@ -216,7 +220,7 @@ final class WatchedHistory {
 
     // MARK: Delivery
 
-    private func deliver(_ actor: Actor, resumingAll: Bool = false) throws(StoreError) {
+    func deliver(_ actor: Actor, resumingAll: Bool = false) throws(StoreError) {
         try perform(actor) { [self] () throws(StoreError) in
             for reader in actor.readers where reader.isPaused && (resumingAll || random.chance(0.3)) {
                 reader.isPaused = false
@@ -225,11 +229,11 @@ final class WatchedHistory {
             for reader in actor.readers { reader.refuses = random.chance(0.1) }
             let view = try actor.store.openView()
             try settle(view)
-            while try actor.store.hub.deliver() > 0, violation == nil {}
+            let start = try deliverAll(actor)
             _ = try view.refresh()
             let version = try view.version()
             view.close()
-            for reader in actor.readers where !reader.isPaused && violation == nil {
+            for reader in actor.readers where !reader.isPaused && reader.rests.atMost <= start && violation == nil {
                 if reader.wantsInitial { fail("missed: \(reader.name) is not told that it begins") }
                 if reader.known >= version { continue }
                 let step = past.step(from: reader.known, to: version, of: reader)
@@ -244,12 +248,17 @@ final class WatchedHistory {
     }
 
     func take(_ changes: ChangeSet, _ reader: WatchedReader, _ actor: Actor) {
+        if world.now < reader.rests.atLeast {
+            fail("interval: \(reader.name) is told \(reader.rests.atLeast - world.now) ns too soon")
+        }
+        defer { if reader.interval > 0 { reader.rests = (world.now + reader.interval, .max) } }
         if reader.refuses {
             reader.refuses = false
             changes.isUntold = true
             return
         }
         counts.note(changes)
+        if reader.interval > 0 { counts.rested += 1 }
         if reader.isPaused { fail("told: \(reader.name) is paused") }
         if changes.isInitial != reader.wantsInitial { return fail("told: \(reader.name) that it begins") }
         if changes.isInitial || changes.isLost {

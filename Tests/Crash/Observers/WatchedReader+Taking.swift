@@ -8,6 +8,8 @@ import ObjStoreCore
 ///  told        of nothing, or of what is not there          content    what came and went is not what differs
 ///  positions   objects do not stand where it says           modified   objects, or properties, that nobody wrote
 ///  moves       more moves than there need be                missed     nothing is told of what has changed
+///  sections    not those that came and went                 cleared    that it is empty now
+///  keys        of a map, not those at the positions         interval   told sooner than is wanted, or nobody is woken
 /// ```
 extension WatchedReader {
     private typealias Positions = [UInt64]
@@ -37,17 +39,20 @@ extension WatchedReader {
 
     /// Nothing was told of a step.
     func miss(_ step: WatchedStep) -> String? {
-        let wanted = wanted(step.after)
         if isEnded { return isEmpty ? nil : "missed: \(name) has ended, and has \(shown)" }
         if kind.isCommits { return step.hasCommits ? "missed: \(name) is not told of commits" : nil }
         if !exists(in: step.after) { return step.hasCommits ? "missed: \(name) is not told of its end" : nil }
-        if copy != wanted || names != wantedNames(step.after) || !isSectioned(as: step.after) {
-            return "missed: \(name) has \(shown), and is not told that it is \(wanted)"
-        }
-        if nested != wantedNested(step.after) {
-            return "missed: \(name) has \(shown), not \(wantedNested(step.after)!)"
+        if !has(step.after) {
+            let now = wantedNested(step.after)?.description ?? "\(wanted(step.after))"
+            return "missed: \(name) has \(shown), and is not told that it is \(now)"
         }
         return missModified(step)
+    }
+
+    /// Whether his copy is what a version has.
+    func has(_ content: WatchedContent) -> Bool {
+        copy == wanted(content) && names == wantedNames(content) && isSectioned(as: content)
+            && nested == wantedNested(content)
     }
 
     /// The same of what was written.

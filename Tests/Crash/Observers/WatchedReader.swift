@@ -30,6 +30,10 @@ final class WatchedReader {
     var wantsInitial = false
     /// Makes its work undone now and then.
     var refuses = false
+    /// Nanoseconds between two calls.
+    var interval: Int64 = 0
+    /// Before the first it must not be told, from the second on it is due again.
+    var rests: (atLeast: Int64, atMost: Int64) = (.min, .min)
     /// Those of the properties that it needs, when it began.
     private let lives: [Int]
 
