@@ -27,7 +27,7 @@ extension WatchedHistory {
         }
     }
 
-    private func begin(
+    func begin(
         _ reader: WatchedReader, _ actor: Actor, _ view: View, _ options: ObserverOptions
     ) throws(StoreError) -> Observer {
         let store = actor.store!, kind = reader.kind, handler = handler(reader, actor)
@@ -60,22 +60,23 @@ extension WatchedHistory {
     /// Nil: there is no object that it could be about.
     private func makeReader(_ kind: WatchedKind, _ view: View) throws(StoreError) -> WatchedReader? {
         let version = try view.version(), content = past.content(at: version)
-        func place(_ tag: Int64) -> WatchedMixed? {
-            if case .nested(let path) = kind.way { content[.tag, tag]?.notes?.at(path) } else { nil }
-        }
-        func isThere(_ owner: Int64) -> Bool {
-            if case .nested = kind.way { place(owner)?.isContainer ?? false } else { true }
-        }
         var owner: Int64 = 0
         if kind.hasOwner {
-            guard let some = random.one(of: content.keys(kind.isObject ? kind.kind : .tag).filter(isThere)) else {
-                return nil
-            }
+            let owners = content.keys(kind.isObject ? kind.kind : .tag).filter { kind.isThere($0, in: content) }
+            guard let some = random.one(of: owners) else { return nil }
             owner = some
         }
+        return makeReader(kind, owner, content, at: version)
+    }
+
+    func makeReader(
+        _ kind: WatchedKind, _ owner: Int64, _ content: WatchedContent, at version: UInt64
+    ) -> WatchedReader {
         readerNumbers += 1
         let reader = WatchedReader(readerNumbers, kind, owner: owner, content.schema)
-        if case .nested = kind.way { reader.nested = WatchedNested(isMap: place(owner)!.isMap) }
+        if case .nested(let path) = kind.way {
+            reader.nested = WatchedNested(isMap: content[.tag, owner]!.notes!.at(path)!.isMap)
+        }
         reader.begin(content, at: version)
         return reader
     }

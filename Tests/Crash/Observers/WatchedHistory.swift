@@ -43,6 +43,11 @@ final class WatchedHistory {
     var turn: Int64 = 0
     private var processes = 0
     var readerNumbers = 0
+    /// What programs have written down.
+    var notes: [WatchedNote] = []
+    /// What is certainly kept by names; of uncertain ones a process died over it.
+    var kept: [String: Bookmark] = [:]
+    var uncertain: Set<String> = []
     /// Who stays behind farther than some versions begins anew.
     let mayLose: Bool
     var counts = WatchedCounts()
@@ -116,7 +121,7 @@ final class WatchedHistory {
         return Actor(processes, world.startProcess())
     }
 
-    private func open(_ actor: Actor, with schema: WatchedSchema? = nil) throws(StoreError) {
+    func open(_ actor: Actor, with schema: WatchedSchema? = nil) throws(StoreError) {
         try perform(actor) { [self] () throws(StoreError) in
             var configuration = try configuration()
             if let schema {
@@ -128,7 +133,7 @@ final class WatchedHistory {
         actors.append(actor)
     }
 
-    private func close(_ actor: Actor) throws(StoreError) {
+    func close(_ actor: Actor) throws(StoreError) {
         try perform(actor) { () throws(StoreError) in
             for reader in actor.readers { reader.observer?.close() }
             try actor.store.close()
@@ -170,7 +175,7 @@ final class WatchedHistory {
 
     private func step() throws(StoreError) {
         let actor = actors[random.below(actors.count)]
-        switch random.below(102) {
+        switch random.below(112) {
         case 0...54: try write(actor, silencing: random.chance(0.3) ? silenceable(actor) : [])
         case 55...79: try deliver(actor)
         case 80...82: if actors.count < 3 { try join() }
@@ -182,6 +187,8 @@ final class WatchedHistory {
         case 93...95: try endOneAndBegin(actor)
         case 96: if random.chance(0.5) { try observeFound(actor) }
         case 97...98: try rest(actor)
+        case 99...108: try comeAndGo(actor)
+        case 109: if random.chance(0.5) { try reopen() }
         default: try pause(actor)
         }
     }
@@ -215,7 +222,7 @@ final class WatchedHistory {
     }
 
     private func silenceable(_ actor: Actor) -> [WatchedReader] {
-        actor.readers.filter { !$0.isEnded && !$0.wantsInitial && random.chance(0.25) }
+        actor.readers.filter { !$0.isEnded && !$0.wantsInitial && !$0.isReturning && random.chance(0.25) }
     }
 
     // MARK: Delivery
@@ -235,6 +242,8 @@ final class WatchedHistory {
             view.close()
             for reader in actor.readers where !reader.isPaused && reader.rests.atMost <= start && violation == nil {
                 if reader.wantsInitial { fail("missed: \(reader.name) is not told that it begins") }
+                if reader.mustBeLost { fail("lost: \(reader.name) is not told that it begins anew") }
+                (reader.isReturning, reader.mayBeLost) = (false, false)
                 if reader.known >= version { continue }
                 let step = past.step(from: reader.known, to: version, of: reader)
                 if let problem = reader.miss(step) { fail(problem) }
@@ -242,7 +251,8 @@ final class WatchedHistory {
             }
             counts.deliveries += 1
         }
-        let oldest = actors.flatMap { $0.readers.map(\.known) }.min() ?? past.newestVersion
+        let known = actors.flatMap { $0.readers.map(\.known) } + notes.map(\.bookmark.version)
+        let oldest = known.min() ?? past.newestVersion
         past.forget(before: min(oldest, past.newestVersion))
         if violation == nil, random.chance(0.1) { try compareContent() }
     }
@@ -262,9 +272,10 @@ final class WatchedHistory {
         if reader.isPaused { fail("told: \(reader.name) is paused") }
         if changes.isInitial != reader.wantsInitial { return fail("told: \(reader.name) that it begins") }
         if changes.isInitial || changes.isLost {
-            if changes.isLost && !mayLose { fail("told: \(reader.name) is lost") }
+            if changes.isLost && !mayLose && !reader.mayBeLost { fail("told: \(reader.name) is lost") }
             if !changes.changes.isEmpty { fail("told: \(reader.name) of changes when it begins") }
             reader.wantsInitial = false
+            (reader.isReturning, reader.mayBeLost, reader.mustBeLost) = (false, false, false)
             let content = past.content(at: changes.toVersion)
             reader.begin(content, at: changes.toVersion)
             reader.isEnded = reader.isEnded || !reader.exists(in: content)
@@ -273,6 +284,9 @@ final class WatchedHistory {
             }
             return
         }
+        if reader.mustBeLost { return fail("lost: \(reader.name) is not told that it begins anew") }
+        if reader.isReturning { counts.returned += 1 }
+        (reader.isReturning, reader.mayBeLost) = (false, false)
         if changes.fromVersion < reader.toldVersion {
             return fail(
                 "twice: \(reader.name) knows version \(reader.toldVersion), and is told from \(changes.fromVersion) on")
@@ -298,11 +312,14 @@ final class WatchedHistory {
             fail("told: \(reader.name) of another process")
         }
         (reader.known, reader.toldVersion) = (changes.toVersion, changes.toVersion)
-        do throws(StoreError) { try act(reader, actor) } catch { fail("unexpected error: \(error), in a handler") }
+        do throws(StoreError) { try act(changes, reader, actor) } catch {
+            fail("unexpected error: \(error), in a handler")
+        }
     }
 
-    /// What a handler does beside reading, now and then: it ends an observer, also its own, lets one rest, or writes.
-    private func act(_ reader: WatchedReader, _ actor: Actor) throws(StoreError) {
+    /// What a handler does beside reading, now and then: it ends an observer, also its own, lets one rest, writes, or
+    /// notes what it has seen.
+    private func act(_ changes: ChangeSet, _ reader: WatchedReader, _ actor: Actor) throws(StoreError) {
         switch random.below(400) {
         case 0...3:
             guard let other = random.chance(0.5) ? reader : random.one(of: actor.readers) else { return }
@@ -314,6 +331,10 @@ final class WatchedHistory {
             other.isPaused = true
             other.observer!.pause()
         case 8...11: try writeInside(actor, silencing: random.chance(0.5) && !reader.isEnded ? [reader] : [])
+        case 12...15:
+            let view = try actor.store.view(of: changes, before: false)
+            try writeDown(reader, view, actor)
+            view.close()
         default: break
         }
     }

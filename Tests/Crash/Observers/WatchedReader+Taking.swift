@@ -10,6 +10,7 @@ import ObjStoreCore
 ///  moves       more moves than there need be                missed     nothing is told of what has changed
 ///  sections    not those that came and went                 cleared    that it is empty now
 ///  keys        of a map, not those at the positions         interval   told sooner than is wanted, or nobody is woken
+///  lost        that it begins anew, or not, wrongly         kept       another version, or nothing, by a name
 /// ```
 extension WatchedReader {
     private typealias Positions = [UInt64]

@@ -5,7 +5,7 @@ import ObjStoreCore
 final class WatchedReader {
     typealias Key = WatchedContent.Key
 
-    let number: Int
+    var number: Int
     let kind: WatchedKind
     let owner: Key
     var observer: Observer?
@@ -26,6 +26,11 @@ final class WatchedReader {
     /// Nothing more comes.
     var isEnded = false
     var isPaused = false
+    /// It has begun with what was written down, and has not been told of anything since.
+    var isReturning = false
+    /// What was written down may be gone, or cannot be gone on from.
+    var mayBeLost = false
+    var mustBeLost = false
     /// A first change set is to come.
     var wantsInitial = false
     /// Makes its work undone now and then.
