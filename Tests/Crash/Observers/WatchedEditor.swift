@@ -159,7 +159,9 @@ final class WatchedEditor {
 
     private func setNumber(_ place: Place) throws(StoreError) {
         // Now and then the value that it has.
-        let value = numbers.chance(0.15) ? content.things[place]!.number : Int64(numbers.below(100))
+        var value = numbers.chance(0.15) ? content.things[place]!.number : Int64(numbers.below(100))
+        // Or that of another object.
+        if numbers.chance(0.3), let other = some(place.kind) { value = content.things[other]!.number }
         try view.set(object(place), ids[place.kind]!["number"]!, .int(value))
         content.things[place]!.number = value
         wrote(place, "number")

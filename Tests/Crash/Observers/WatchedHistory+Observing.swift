@@ -5,11 +5,11 @@ extension WatchedHistory {
     // MARK: Observers
 
     func observe(_ kind: WatchedKind, _ actor: Actor) throws(StoreError) {
-        if !kind.needs.allSatisfy({ past.newest.schema.has($0) }) { return }
         try perform(actor) { [self] () throws(StoreError) in
             let view = try actor.store.openView()
             defer { view.close() }
             try settle(view)
+            if !kind.needs.allSatisfy({ past.newest.schema.has($0) }) { return }
             guard let reader = try makeReader(kind, view) else { return try observeNothing(kind, actor, view) }
             var options = ObserverOptions(keyPaths: kind.paths)
             options.isInitial = random.chance(0.15)
@@ -152,13 +152,12 @@ extension WatchedHistory {
 
     /// An observer that begins with what results show, which is not the newest any more.
     func observeFound(_ actor: Actor) throws(StoreError) {
-        guard let kind = random.one(of: WatchedKind.all), case .query = kind.way,
-            kind.needs.allSatisfy({ past.newest.schema.has($0) })
-        else { return }
+        guard let kind = random.one(of: WatchedKind.all), case .query = kind.way else { return }
         try perform(actor) { [self] () throws(StoreError) in
             let view = try actor.store.openView()
             defer { view.close() }
             try settle(view)
+            if !kind.needs.allSatisfy({ past.newest.schema.has($0) }) { return }
             guard let reader = try makeReader(kind, view) else { return }
             let options = ObserverOptions(keyPaths: kind.paths), handler = handler(reader, actor)
             if let sections = try sections(reader, view) {

@@ -152,7 +152,7 @@ final class WatchedHistory {
         // Without a schema: it is not refused whatever becomes of that.
         try open(first)
         for _ in 0..<4 { try write(first, silencing: []) }
-        for kind in WatchedKind.all where random.chance(0.45) {
+        for kind in WatchedKind.all where random.chance(0.35) {
             try observe(kind, first)
             // Those who ask the same have one answer in common.
             if random.chance(0.2) { try observe(kind, first) }
@@ -174,8 +174,9 @@ final class WatchedHistory {
     }
 
     private func step() throws(StoreError) {
-        let actor = actors[random.below(actors.count)]
-        switch random.below(112) {
+        let actor = actors[random.below(actors.count)], what = random.below(112)
+        say("P\(actor.number) does \(what)")
+        switch what {
         case 0...54: try write(actor, silencing: random.chance(0.3) ? silenceable(actor) : [])
         case 55...79: try deliver(actor)
         case 80...82: if actors.count < 3 { try join() }
@@ -196,7 +197,7 @@ final class WatchedHistory {
     private func join() throws(StoreError) {
         let actor = startActor()
         try open(actor)
-        for kind in WatchedKind.all where random.chance(0.15) { try observe(kind, actor) }
+        for kind in WatchedKind.all where random.chance(0.11) { try observe(kind, actor) }
     }
 
     private func pause(_ actor: Actor) throws(StoreError) {

@@ -166,6 +166,30 @@ struct WatchedKind: Sendable {
             var numbers: Set<Int64?> = []
             return model.keys(.item).filter { numbers.insert(model.tag(of: model[.item, $0]!)?.number).inserted }
         },
+        asked(.item, "SORT(mark ASC) DISTINCT(~number) LIMIT(3)") { model in
+            var numbers: Set<Int64> = []
+            let keys = model.sorted(model.keys(.item), .item) { $0.mark < $1.mark }.filter {
+                numbers.insert(model[.item, $0]!.number).inserted
+            }
+            return Array(keys.prefix(3))
+        },
+        asked(.item, "DISTINCT(mark) SORT(~number DESC)") { model in
+            var marks: Set<Int64> = []
+            let keys = model.keys(.item).filter { marks.insert(model[.item, $0]!.mark).inserted }
+            return model.sorted(keys, .item) { $0.number > $1.number }
+        },
+        asked(.item, "DISTINCT(mark, ~number)") { model in
+            var seen: Set<[Int64]> = []
+            return model.keys(.item).filter { key in
+                let item = model[.item, key]!
+                return seen.insert([item.mark, item.number]).inserted
+            }
+        },
+        asked(.item, "LIMIT(4)") { Array($0.keys(.item).prefix(4)) },
+        asked(.item, "OFFSET(2)") { Array($0.keys(.item).dropFirst(2)) },
+        asked(.item, "SORT(mark ASC) SORT(~number DESC)") { model in
+            model.sorted(model.keys(.item), .item) { ($1.number, $0.mark) < ($0.number, $1.mark) }
+        },
         asked(.item, "mark == #2") { $0.keys(.item) { $0.mark == 2 } },
         asked(.item, "mark IN {#1, #3} SORT(~number ASC)", paths: ["mark"]) { model in
             model.sorted(model.keys(.item) { $0.mark == 1 || $0.mark == 3 }, .item) { $0.number < $1.number }

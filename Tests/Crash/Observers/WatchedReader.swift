@@ -50,10 +50,14 @@ final class WatchedReader {
 
     var name: String { "\(kind.name)\(kind.hasOwner ? " of \(owner)" : "") (\(number))" }
 
+    /// Whether the properties that it is about are those of when it began.
+    func isAskable(in content: WatchedContent) -> Bool {
+        zip(kind.needs, lives).allSatisfy { content.schema.lives[$0] == $1 }
+    }
+
     /// Whether what it is about is there; else it has ended.
     func exists(in content: WatchedContent) -> Bool {
-        if zip(kind.needs, lives).contains(where: { content.schema.lives[$0] != $1 }) { return false }
-        return !kind.endsWithOwner || content[.tag, owner] != nil
+        isAskable(in: content) && (!kind.endsWithOwner || content[.tag, owner] != nil)
     }
 
     func wanted(_ content: WatchedContent) -> [Key] { exists(in: content) ? kind.content(content, owner) : [] }
@@ -146,7 +150,7 @@ extension WatchedKind {
         case .whole, .object, .inverse, .commits: true
         case .collection(let name): name == "crew"
         case .partOfList, .nested: false
-        case .query: !name.contains("SORT") && !name.contains("DISTINCT")
+        case .query: !["SORT", "DISTINCT", "LIMIT", "OFFSET"].contains { name.contains($0) }
         }
     }
 }
