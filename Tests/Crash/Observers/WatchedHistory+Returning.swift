@@ -194,6 +194,7 @@ extension WatchedHistory {
         actors = []
         let first = startActor()
         try open(first)
+        past.openedAt = past.newestVersion
         counts.reopened += 1
         for note in notes { try comeBack(note, first) }
         for kind in WatchedKind.all where random.chance(0.2) { try observe(kind, first) }

@@ -309,7 +309,9 @@ final class WatchedHistory {
         if let problem = reader.take(changes, step) {
             return fail("\(problem), from version \(changes.fromVersion) to \(changes.toVersion)")
         }
-        if changes.isFromOtherProcess, !past.hasOthers(than: actor.number, from: reader.known, to: changes.toVersion) {
+        if changes.isFromOtherProcess, !step.isReopened || !changes.isCompared,
+            !past.hasOthers(than: actor.number, from: reader.known, to: changes.toVersion)
+        {
             fail("told: \(reader.name) of another process")
         }
         (reader.known, reader.toldVersion) = (changes.toVersion, changes.toVersion)

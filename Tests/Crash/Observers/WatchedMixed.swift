@@ -8,9 +8,16 @@ enum WatchedMixed: Hashable, CustomStringConvertible {
     case map([String: WatchedMixed])
 
     /// A key of a map, or an index of a list.
-    enum Step: Hashable, Sendable {
+    enum Step: Hashable, Sendable, CustomStringConvertible {
         case key(String)
         case index(Int)
+
+        var description: String {
+            switch self {
+            case .key(let key): key
+            case .index(let index): "\(index)"
+            }
+        }
     }
 
     var isMap: Bool { if case .map = self { true } else { false } }

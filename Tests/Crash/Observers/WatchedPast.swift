@@ -16,6 +16,9 @@ struct WatchedPast {
     }
 
     private var commits: [Commit] = []
+    /// The newest version when the store was opened, with nobody else: which versions before were checkpoints is not
+    /// known any more.
+    var openedAt: UInt64 = 0
 
     var newest: WatchedContent { commits.last!.content }
     var newestVersion: UInt64 { commits.last?.version ?? 0 }
@@ -43,6 +46,7 @@ struct WatchedPast {
         step.writes = told.reduce(into: []) { $0.formUnion($1.writes) }
         step.hasCommits = !told.isEmpty
         step.isPartlySilent = told.count < between.count
+        step.isReopened = before <= openedAt
         step.isRough = between.contains { $0.isRough }
         return step
     }
@@ -61,6 +65,8 @@ final class WatchedStep {
     }
     private var written: [Place: Set<String>] = [:]
     var hasCommits = false, isPartlySilent = false, isRough = false
+    /// It begins before the store was opened: who compares versions takes checkpoints for commits of others.
+    var isReopened = false
 
     init(_ before: WatchedContent, _ after: WatchedContent) { (self.before, self.after) = (before, after) }
 

@@ -17,7 +17,10 @@ extension WatchedReader {
 
     /// - Parameter step: from what he knows to the version of the change set.
     func take(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
-        if kind.isCommits { return step.hasCommits && changes.isOfCommits ? nil : "told: \(name) of nothing" }
+        if kind.isCommits {
+            let isOfSome = step.hasCommits || changes.isCompared && step.isReopened
+            return isOfSome && changes.isOfCommits ? nil : "told: \(name) of nothing"
+        }
         let wanted = wanted(step.after), before = copy, beforeNames = names, beforeSections = sectioned
         let ends = !isEnded && !exists(in: step.after) && step.hasCommits
         if changes.isOwnerDeleted != ends { return "owner: \(name): \(changes.isOwnerDeleted)" }
