@@ -5,10 +5,11 @@ import ObjStoreSimulation
 /// the observers of all of them are told of it, or of many at once, whenever they are served.
 ///
 /// ```
-///  P1  ──commit──────────────deliver──────────── commit, silent ──────deliver──►     never dies
+///  P1  ──commit──────────────deliver──────────── commit, silent ──────deliver──►     dies with all
 ///  P2  ─────────commit ✗ in the middle
 ///  P3                 opens ── newer schema ─────────── commit ── closes
 ///  P4                                  checkpoint, a log that has come round ──►
+///  P5                                          all have closed it, or died ── opens ── since what was written down ──►
 /// ```
 /// On the simulated machine, so that a seed is the same history each time; it fails only as the history wants it.
 final class WatchedHistory {
