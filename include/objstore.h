@@ -4216,8 +4216,10 @@ OBJSTORE_API objstore_status objstore_is_writing_async(objstore *store, bool *wr
 /** Keeps observers of this process from being told what this transaction changes, synchronous or not: those of a list,
  * say, that has shown the change already. All others are told. What these are told later is of other transactions
  * alone, also of those before it that they were not told of yet; and its positions are right for a reader who has
- * applied this transaction's changes to his list himself when it was committed. (What he has inserted, and others have
- * deleted before he was told of anything else, is not in the version before.)
+ * applied this transaction's changes to his list himself when it was committed. One who had not been told of everything
+ * by then has put what came, or got another value to be sorted by, where it belongs beside the values that he knew; in
+ * a list right behind the nearest element before it that he had. (What he has inserted, and others have deleted before
+ * he was told of anything else, is not in the version before.)
  * May be called at any time in the transaction; several calls add up. Where it returns an error, nothing has changed.
  * Costs two pinned versions until these observers get there.
  * CLOSED_HANDLE: a token was closed. WRONG_STORE: it observes another store. INVALID_ARGUMENT: the transaction of an

@@ -200,7 +200,7 @@ private final class ListHistory {
         if violation == nil { check() }
     }
 
-    private func isUpToDate(_ reader: Reader) -> Bool { reader.copy == reader.content(model) }
+    private func isUpToDate(_ reader: Reader) -> Bool { reader.observer!.lag == 0 }
 
     private func isGone(_ reader: Reader) -> Bool { reader.name.hasSuffix("list") && model.tags[observedTag] == nil }
 

@@ -93,6 +93,7 @@ extension Observer {
     /// From a version on, with the answer that it had; nil: it knows nothing. What it knew before is given back.
     fileprivate func setKnown(_ snapshot: Snapshot?) throws(StoreError) -> Snapshot? {
         if let snapshot { try answer(in: snapshot) }
+        isOver = false
         defer { known = snapshot }
         return known
     }

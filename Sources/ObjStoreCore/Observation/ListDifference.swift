@@ -131,11 +131,17 @@ struct ListDifference {
     }
 
     /// Another list, to which the same is done: what came, or was moved, stands behind the nearest of those before it
-    /// that the list has, or in the order of creation where that is the order of the list. What came and is there
-    /// already, since its reader does not know that it had gone, is not there twice.
-    func applied(to list: KeyBuffer, isByCreation: Bool = false) throws(StoreError) -> KeyBuffer {
-        if list === before || list.hasSameKeys(as: before) { return after }
+    /// that the list has, or where it belongs by an order. What came and is there already, since its reader does not
+    /// know that it had gone, is not there twice.
+    func applied(to list: KeyBuffer, _ order: ShownOrder? = nil) throws(StoreError) -> KeyBuffer {
+        // By an order those that were modified have another place in it.
+        let moved = order == nil ? self.moved : self.moved + modified
         let coming = (inserted + moved.map(\.after)).sorted()
+        // Those that have the same order may have other values.
+        if list === before || order == nil && list.hasSameKeys(as: before) {
+            for place in coming { order?.note(after.keys[place]) }
+            return after
+        }
         // How many of an object go: those that went, and those that would be too many.
         var gone: [Int64: Int] = [:], counts: [Int64: (list: Int, after: Int)] = [:]
         for place in deleted { gone[before.keys[place], default: 0] += 1 }
@@ -157,13 +163,16 @@ struct ListDifference {
         }
         for place in coming {
             let key = after.keys[place]
+            if let order {
+                try order.insert(key, into: &keys)
+                continue
+            }
             var behind = place - 1
             while behind >= 0, !there.contains(after.keys[behind]) { behind -= 1 }
             let at = behind < 0 ? 0 : (keys.lastIndex(of: after.keys[behind]) ?? -1) + 1
             keys.insert(key, at: at)
             there.insert(key)
         }
-        if isByCreation { keys.sort() }
         let result = try KeyBuffer(expecting: keys.count)
         for key in keys { try result.append(key) }
         return result

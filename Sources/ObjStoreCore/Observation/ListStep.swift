@@ -51,7 +51,9 @@ protocol FoundAnswer: AnyObject {
     static func found(_ scope: ObserverScope, _ list: KeyBuffer?, in snapshot: Snapshot) throws(StoreError) -> Self
 
     /// What a reader has who has had `shown`, and has done to it himself what leads from this one to `next`.
-    func shown(to next: Self, by shown: Self, _ scope: ObserverScope) throws(StoreError) -> Self
+    ///
+    /// - Parameter order: where objects belong in what he has; nil: behind those that they are behind.
+    func shown(to next: Self, by shown: Self, _ order: ShownOrder?) throws(StoreError) -> Self
 
     /// What leads from this one to `next`, with what was written in which objects.
     func difference(
@@ -81,15 +83,19 @@ struct ListStep<Answer: FoundAnswer> {
     private(set) var list: Answer
     /// What the reader has: the same, unless he was not told of something.
     private var shown: Answer
+    /// By what he puts there what he has written himself.
+    private let order: ShownOrder?
     private var modified = ModifiedObjects()
     private var isFromOtherProcess = false
     private(set) var isOwnerDeleted = false
 
-    init(_ scope: ObserverScope, _ list: Answer, to newest: Snapshot) {
+    /// - Parameter parts: at least one, which are going to be added.
+    init(_ scope: ObserverScope, _ list: Answer, _ parts: [ObservedAnswer.Part]) throws(StoreError) {
         self.scope = scope
-        self.newest = newest
+        newest = parts[parts.count - 1].reader.to
         self.list = list
         shown = list
+        order = parts.contains { $0.isSilent } ? try ShownOrder(scope, known: parts[0].reader.from) : nil
         maskWords = ClassChanges.maskWords(newest.schema.classes[Int(scope.classID)])
     }
 
@@ -112,7 +118,10 @@ struct ListStep<Answer: FoundAnswer> {
         if try !scope.mayDiffer(after: reader) { return }
         if InjectedBug.active(.listStale), reader.classes[scope.classID] == nil { return }
         let next = try Answer.found(scope, found, in: reader.to)
-        if isSilent { shown = try list.shown(to: next, by: shown, scope) }
+        if isSilent {
+            try order?.move(over: reader)
+            shown = try list.shown(to: next, by: shown, order)
+        }
         list = next
     }
 
@@ -141,9 +150,9 @@ extension KeyBuffer: FoundAnswer {
     }
 
     func shown(
-        to next: KeyBuffer, by shown: KeyBuffer, _ scope: ObserverScope
+        to next: KeyBuffer, by shown: KeyBuffer, _ order: ShownOrder?
     ) throws(StoreError) -> KeyBuffer {
-        try ListDifference(self, next, changed: []).applied(to: shown, isByCreation: scope.isByCreation)
+        try ListDifference(self, next, changed: order?.turned ?? []).applied(to: shown, order)
     }
 
     func difference(

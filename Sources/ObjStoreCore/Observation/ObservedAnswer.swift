@@ -121,9 +121,8 @@ struct ObservedAnswer {
     private mutating func advanceList(
         _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> Step? {
-        guard let after = parts.last?.reader.to else { return nil }
         let list = try knownList(scope, before)
-        var step = ListStep(scope, list, to: after)
+        var step = try ListStep(scope, list, parts)
         for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
         let told = try step.told()
         (self.list, following) = (step.list, nil)
@@ -137,9 +136,8 @@ struct ObservedAnswer {
     private mutating func advanceSections(
         _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> Step? {
-        guard let after = parts.last?.reader.to else { return nil }
         let known = try knownSections(scope, before)
-        var step = ListStep(scope, known, to: after)
+        var step = try ListStep(scope, known, parts)
         do throws(StoreError) {
             let found = try followPart(of: known, scope, before, parts)
             for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent, found: found) }

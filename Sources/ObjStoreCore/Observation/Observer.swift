@@ -62,7 +62,7 @@ package final class Observer: @unchecked Sendable {
     /// What it asks about was dropped, and it has told so.
     private var isGone = false
     /// It has been told that nothing more comes.
-    private var isOver = false
+    var isOver = false
 
     init(
         _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, _ answer: ObservedAnswer?,
@@ -180,7 +180,7 @@ package final class Observer: @unchecked Sendable {
     /// The answer in a version that it is going to know.
     func answer(in snapshot: Snapshot) throws(StoreError) {
         answer = scope.observesCommits ? nil : try find(in: snapshot)
-        (isGone, isOver) = (false, false)
+        isGone = false
     }
 
     /// Nil: what it asks can be asked still.

@@ -32,8 +32,16 @@ package struct ObserverScope: Sendable {
     /// It has positions by more than the keys of its objects.
     var isList: Bool { if case .ranks = way { sections != nil } else { true } }
 
-    /// Its objects stand in the order of creation.
-    var isByCreation: Bool { query.steps.isEmpty && query.origin.isObjects }
+    /// By what its objects stand where they do, then in the order of creation; nil: not by what they have themselves.
+    var ownOrder: [SortKey]? {
+        guard query.origin.isObjects, !isCollection else { return nil }
+        var order: [SortKey] = []
+        for case .sort(let keys) in query.steps {
+            if !keys.allSatisfy(ObserverScope.canFollow) { return nil }
+            order = keys + order
+        }
+        return order
+    }
     var isCollection: Bool { if case .collection = way { true } else { false } }
 
     package init(class cls: ClassSchema, _ paths: ObservedPaths = .usual) { self.init(Query(all: cls.classID), paths) }

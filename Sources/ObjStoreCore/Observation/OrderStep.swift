@@ -205,6 +205,8 @@ struct OrderStep {
             return SortValues(values, by: orders)
         }
 
+        func has(_ key: Int64) throws(StoreError) -> Bool { try finder.find(key) != nil }
+
         /// As in another version.
         func hasSameValues(_ key: Int64, _ other: Side) throws(StoreError) -> Bool {
             let values = try values(key).values

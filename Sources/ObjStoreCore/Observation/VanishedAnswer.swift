@@ -47,9 +47,11 @@ struct VanishedAnswer {
         let none = try Answer.found(scope, KeyBuffer(), in: before)
         if scope.key != nil { return try none.difference(to: none, scope, ModifiedObjects(), maskWords: maskWords) }
         var list = try Answer.found(scope, nil, in: before)
+        let order = try ShownOrder(scope, known: before)
         for part in parts where part.isSilent && scope.isAskable(in: part.reader.to.schema) {
             let old = try Answer.found(scope, nil, in: part.reader.from)
-            list = try old.shown(to: try Answer.found(scope, nil, in: part.reader.to), by: list, scope)
+            try order?.move(over: part.reader)
+            list = try old.shown(to: try Answer.found(scope, nil, in: part.reader.to), by: list, order)
         }
         return try list.difference(to: none, scope, ModifiedObjects(), maskWords: maskWords)
     }

@@ -17,10 +17,11 @@ extension WatchedHistory {
         for _ in 0...random.below(random.chance(0.1) ? 30 : 6) { try editor.change() }
         turn += 1
         try editor.write(turn: turn)
-        let able = silenced.filter { $0.canApply(from: old, to: editor.content) }
+        let newest = past.newestVersion
+        let able = silenced.filter { $0.canApply(from: old, to: editor.content, newest: newest) }
         try view.withoutNotifying(able.compactMap(\.observer))
         try commit(view, editor, actor, silenced: Set(able.map(\.number)))
-        for reader in able { reader.apply(from: old, to: editor.content) }
+        for reader in able { reader.apply(from: old, to: editor.content, told: past.content(at: reader.known)) }
         if !able.isEmpty {
             counts.silent += able.count
             counts.silentBehind += able.filter { $0.known < past.newestVersion - 1 }.count

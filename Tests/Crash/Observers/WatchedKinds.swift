@@ -30,6 +30,8 @@ struct WatchedKind: Sendable {
     var needs: [String] = []
     /// What it is sorted by and lies behind a path: whoever has another value has moved, though nobody wrote in it.
     var sortedBy: (@Sendable (WatchedContent, Int64) -> Int)?
+    /// By what its objects stand where they do, then by their keys; nil: they do not have that order by themselves.
+    var order: (@Sendable (WatchedContent, Int64) -> [Int64])?
     /// Its objects are put into sections.
     var sections: WatchedSections?
     /// The answer, in its order; in that of the sections.
@@ -62,13 +64,14 @@ struct WatchedKind: Sendable {
     static func asked(
         _ kind: WatchedContent.Kind, _ text: String, paths: [String]? = nil,
         sortedBy: (@Sendable (WatchedContent, Int64) -> Int)? = nil,
+        order: @escaping @Sendable (WatchedContent, Int64) -> [Int64] = { _, _ in [] },
         _ content: @escaping @Sendable (WatchedContent) -> [Int64]
     ) -> WatchedKind {
         // {number} and the like depend on the schema.
         let needs = ["mark", "crew", "extra"].filter { text.contains($0) && (kind == .item || $0 != "mark") }
         return WatchedKind(
             name: text, kind: kind, way: .query { WatchedKind.text(text, kind, $0) }, paths: paths, needs: needs,
-            sortedBy: sortedBy
+            sortedBy: sortedBy, order: order
         ) { (model, _) in content(model) }
     }
 
@@ -139,24 +142,33 @@ struct WatchedKind: Sendable {
 
     private static let items: [WatchedKind] = [
         asked(.item, "~number < 50") { $0.keys(.item) { $0.number < 50 } },
-        asked(.item, "~number > 10 SORT(~number DESC, mark ASC)") { model in
+        asked(
+            .item, "~number > 10 SORT(~number DESC, mark ASC)",
+            order: { [-$0[.item, $1]!.number, $0[.item, $1]!.mark] }
+        ) { model in
             model.sorted(model.keys(.item) { $0.number > 10 }, .item) { ($1.number, $0.mark) < ($0.number, $1.mark) }
         },
-        asked(.item, "SORT(mark DESC) OFFSET(2) LIMIT(5)") { model in
+        asked(.item, "SORT(mark DESC) OFFSET(2) LIMIT(5)", order: { [-$0[.item, $1]!.mark] }) { model in
             Array(model.sorted(model.keys(.item), .item) { $0.mark > $1.mark }.dropFirst(2).prefix(5))
         },
-        asked(.item, "~number >= 10 SORT(tag.number DESC, ~number ASC)") { model in
+        asked(
+            .item, "~number >= 10 SORT(tag.number DESC, ~number ASC)",
+            order: { [-($0.tag(of: $0[.item, $1]!)?.number ?? -1), $0[.item, $1]!.number] }
+        ) { model in
             model.sorted(model.keys(.item) { $0.number >= 10 }, .item) { a, b in
                 (model.tag(of: b)?.number ?? -1, a.number) < (model.tag(of: a)?.number ?? -1, b.number)
             }
         },
-        asked(.item, "SORT(tag.number ASC) LIMIT(4)", paths: ["part", "tag.number"]) { model in
+        asked(
+            .item, "SORT(tag.number ASC) LIMIT(4)", paths: ["part", "tag.number"],
+            order: { [($0.tag(of: $0[.item, $1]!)?.number ?? -1)] }
+        ) { model in
             Array(
                 model.sorted(model.keys(.item), .item) { a, b in
                     (model.tag(of: a)?.number ?? -1) < (model.tag(of: b)?.number ?? -1)
                 }.prefix(4))
         },
-        asked(.item, "SORT(~number ASC) DISTINCT(mark)") { model in
+        asked(.item, "SORT(~number ASC) DISTINCT(mark)", order: { [$0[.item, $1]!.number] }) { model in
             var marks: Set<Int64> = []
             return model.sorted(model.keys(.item), .item) { $0.number < $1.number }.filter {
                 marks.insert(model[.item, $0]!.mark).inserted
@@ -166,14 +178,14 @@ struct WatchedKind: Sendable {
             var numbers: Set<Int64?> = []
             return model.keys(.item).filter { numbers.insert(model.tag(of: model[.item, $0]!)?.number).inserted }
         },
-        asked(.item, "SORT(mark ASC) DISTINCT(~number) LIMIT(3)") { model in
+        asked(.item, "SORT(mark ASC) DISTINCT(~number) LIMIT(3)", order: { [$0[.item, $1]!.mark] }) { model in
             var numbers: Set<Int64> = []
             let keys = model.sorted(model.keys(.item), .item) { $0.mark < $1.mark }.filter {
                 numbers.insert(model[.item, $0]!.number).inserted
             }
             return Array(keys.prefix(3))
         },
-        asked(.item, "DISTINCT(mark) SORT(~number DESC)") { model in
+        asked(.item, "DISTINCT(mark) SORT(~number DESC)", order: { [-$0[.item, $1]!.number] }) { model in
             var marks: Set<Int64> = []
             let keys = model.keys(.item).filter { marks.insert(model[.item, $0]!.mark).inserted }
             return model.sorted(keys, .item) { $0.number > $1.number }
@@ -187,11 +199,13 @@ struct WatchedKind: Sendable {
         },
         asked(.item, "LIMIT(4)") { Array($0.keys(.item).prefix(4)) },
         asked(.item, "OFFSET(2)") { Array($0.keys(.item).dropFirst(2)) },
-        asked(.item, "SORT(mark ASC) SORT(~number DESC)") { model in
+        asked(.item, "SORT(mark ASC) SORT(~number DESC)", order: { [-$0[.item, $1]!.number, $0[.item, $1]!.mark] }) {
+            model in
             model.sorted(model.keys(.item), .item) { ($1.number, $0.mark) < ($0.number, $1.mark) }
         },
         asked(.item, "mark == #2") { $0.keys(.item) { $0.mark == 2 } },
-        asked(.item, "mark IN {#1, #3} SORT(~number ASC)", paths: ["mark"]) { model in
+        asked(.item, "mark IN {#1, #3} SORT(~number ASC)", paths: ["mark"], order: { [$0[.item, $1]!.number] }) {
+            model in
             model.sorted(model.keys(.item) { $0.mark == 1 || $0.mark == 3 }, .item) { $0.number < $1.number }
         },
         asked(.item, "tag.number > 40") { model in
@@ -200,7 +214,8 @@ struct WatchedKind: Sendable {
         asked(.item, "part.number > 3", paths: ["part.number"]) { model in
             model.keys(.item) { (model.part(of: $0)?.number ?? 0) > 3 }
         },
-        asked(.item, "SORT(part.number DESC) LIMIT(3)") { model in
+        asked(.item, "SORT(part.number DESC) LIMIT(3)", order: { [-($0.part(of: $0[.item, $1]!)?.number ?? -1)] }) {
+            model in
             Array(
                 model.sorted(model.keys(.item), .item) { a, b in
                     (model.part(of: b)?.number ?? -1) < (model.part(of: a)?.number ?? -1)
@@ -209,7 +224,7 @@ struct WatchedKind: Sendable {
         asked(.item, "tag.items.@count > 2") { model in
             model.keys(.item) { (model.tag(of: $0)?.items.count ?? 0) > 2 }
         },
-        asked(.item, "@links.Tag.items.@count >= 1 SORT(~number ASC)") { model in
+        asked(.item, "@links.Tag.items.@count >= 1 SORT(~number ASC)", order: { [$0[.item, $1]!.number] }) { model in
             let held = Set(model.keys(.tag).flatMap { model[.tag, $0]!.items })
             return model.sorted(model.keys(.item).filter { held.contains($0) }, .item) { $0.number < $1.number }
         },
@@ -222,12 +237,16 @@ struct WatchedKind: Sendable {
 
     private static let tags: [WatchedKind] = [
         asked(.tag, "items.@count > 2") { $0.keys(.tag) { $0.items.count > 2 } },
-        asked(.tag, "items.@sum.~number > 100 SORT(number ASC)", paths: ["number"]) { model in
+        asked(.tag, "items.@sum.~number > 100 SORT(number ASC)", paths: ["number"], order: { [$0[.tag, $1]!.number] }) {
+            model in
             model.sorted(model.keys(.tag) { model.items($0).reduce(0) { $0 + $1.number } > 100 }, .tag) {
                 $0.number < $1.number
             }
         },
-        asked(.tag, "SORT(items.@count DESC, number ASC) LIMIT(3)") { model in
+        asked(
+            .tag, "SORT(items.@count DESC, number ASC) LIMIT(3)",
+            order: { [-Int64($0[.tag, $1]!.items.count), $0[.tag, $1]!.number] }
+        ) { model in
             Array(
                 model.sorted(model.keys(.tag), .tag) { ($1.items.count, $0.number) < ($0.items.count, $1.number) }
                     .prefix(3))
@@ -241,7 +260,10 @@ struct WatchedKind: Sendable {
         asked(.tag, "@links.Item.tag.@count > 1", paths: ["@links.Item.tag.part.number", "mark"]) { model in
             model.keys(.tag).filter { model.followers($0) > 1 }
         },
-        asked(.tag, "SORT(@links.Item.tag.@count ASC, number DESC)", sortedBy: { $0.followers($1) }) { model in
+        asked(
+            .tag, "SORT(@links.Item.tag.@count ASC, number DESC)", sortedBy: { $0.followers($1) },
+            order: { [Int64($0.followers($1)), -$0[.tag, $1]!.number] }
+        ) { model in
             model.keys(.tag).enumerated().sorted { a, b in
                 let left = (model.followers(a.element), -model[.tag, a.element]!.number, a.offset)
                 return left < (model.followers(b.element), -model[.tag, b.element]!.number, b.offset)

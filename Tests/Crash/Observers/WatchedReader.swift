@@ -10,7 +10,9 @@ final class WatchedReader {
     let owner: Key
     var observer: Observer?
     /// The version of which he has all.
-    var known: UInt64 = 0
+    var known: UInt64 = 0 { didSet { if known != oldValue { places = [:] } } }
+    /// Where he has put objects since, by the values that he has written.
+    private var places: [Key: [Int64]] = [:]
     /// What the last change set led to.
     var toldVersion: UInt64 = 0
     var copy: [Key] = []
@@ -80,7 +82,11 @@ final class WatchedReader {
     // MARK: What he has done himself
 
     /// Whether it is certain what a transaction does to his copy: he has all before it, or nothing moves.
-    func canApply(from old: WatchedContent, to new: WatchedContent) -> Bool {
+    ///
+    /// - Parameter newest: the version before it.
+    func canApply(from old: WatchedContent, to new: WatchedContent, newest: UInt64) -> Bool {
+        // What he is not told of he may know or not.
+        if kind.order != nil { return known >= newest || interval == 0 && kind.paths == nil }
         let before = wanted(old), after = wanted(new)
         if kind.sections != nil { return isSectioned(as: old) }
         if let nested { return nested.isMap || nested == wantedNested(old) }
@@ -92,9 +98,13 @@ final class WatchedReader {
     }
 
     /// What a transaction does of which he is not told.
-    func apply(from old: WatchedContent, to new: WatchedContent) {
+    ///
+    /// - Parameter told: what he has been told of.
+    func apply(from old: WatchedContent, to new: WatchedContent, told: WatchedContent) {
         let before = wanted(old), after = wanted(new)
-        if kind.isMap {
+        if let order = kind.order, kind.sections == nil {
+            place(from: before, to: after, told, new) { old[kind.kind, $0] == nil ? nil : order(old, $0) }
+        } else if kind.isMap {
             applyMap(from: old, to: new)
         } else if kind.sections != nil {
             (copy, sectioned) = (after, wantedSections(new))
@@ -126,6 +136,21 @@ final class WatchedReader {
                 value.take(property, of: now)
             }
             values[key] = value
+        }
+    }
+
+    /// Puts what came, and what has other values to be sorted by, where it belongs by the values that he knows.
+    private func place(
+        from before: [Key], to after: [Key], _ told: WatchedContent, _ new: WatchedContent, was: (Key) -> [Int64]?
+    ) {
+        let order = kind.order!
+        copy.removeAll { before.contains($0) && !after.contains($0) }
+        for key in after where !before.contains(key) || was(key) != order(new, key) {
+            let own = order(new, key) + [key]
+            copy.removeAll { $0 == key }
+            let at = copy.firstIndex { own.lexicographicallyPrecedes((places[$0] ?? order(told, $0)) + [$0]) }
+            copy.insert(key, at: at ?? copy.count)
+            places[key] = order(new, key)
         }
     }
 

@@ -115,7 +115,7 @@ extension SectionList {
     /// A section that he does not have is put behind the nearest one before it that he has, and an object in a section
     /// likewise. One that becomes empty goes.
     func shown(
-        to next: SectionList, by shown: SectionList, _: ObserverScope
+        to next: SectionList, by shown: SectionList, _: ShownOrder?
     ) throws(StoreError) -> SectionList {
         if shown === self { return next }
         if try shown.isSame(as: self) { return next }
