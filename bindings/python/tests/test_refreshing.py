@@ -240,6 +240,25 @@ def test_refresh_in_trio(store, other):
     trio.run(main)
 
 
+def test_the_idle_thread_lets_go_while_a_handler_runs(store, other):
+    """As it does where handlers take long and nothing is read: it must not wait for a refresh whose handlers wait for
+    it."""
+    ended = []
+
+    def told(change):
+        idle = threading.Thread(target=store._let_go)
+        idle.start()
+        idle.join(20)
+        ended.append(not idle.is_alive())
+
+    token = store.objects(Dog).observe(told, initial=False)
+    for number in range(3):
+        add(other, f"dog {number}")
+        assert store.refresh() is True and len(names(store)) == number + 1
+    assert ended == [True] * 3
+    token.close()
+
+
 def test_threads_refresh_at_once(store, other):
     """Each change set is told once, whoever refreshes."""
     told, count, threads = [], 60, 4

@@ -270,7 +270,9 @@ class Store(OpenStore):
         if self._transaction is not None and self._transaction.mine():
             return False
         with self._lock:
-            probe = self._open_probe()
+            # Kept during the call: the idle thread would close it, which waits for this, while handlers wait for the
+            # lock that it holds.
+            probe, _kept = self._open_probe(), self._probe
         try:
             delivery.refresh(store, probe)
         finally:
