@@ -1,4 +1,6 @@
 import pathlib
+import sys
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,3 +31,31 @@ def store_of(models: list[type[objstore.Model]], name: str = "test.objstore") ->
 
 
 store = store_of(KENNEL)
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What was displayed: (id, is an update, data). As a notebook that says which of its cells runs."""
+    found: list[Any] = []
+    notebook: Any = types.ModuleType("IPython")
+
+    def display(data: Any, *, raw: bool, display_id: str) -> None:
+        assert raw is True
+        found.append((display_id, False, data))
+
+    def update_display(data: Any, *, raw: bool, display_id: str) -> None:
+        assert raw is True
+        found.append((display_id, True, data))
+
+    shell = types.SimpleNamespace(cell=None, run=0)
+
+    def parent() -> Any:
+        shell.run += 1
+        return {"metadata": {"cellId": shell.cell}, "header": {"msg_id": f"run {shell.run}"}} if shell.cell else {}
+
+    shell.get_parent = parent
+    notebook.display = types.SimpleNamespace(display=display, update_display=update_display)
+    notebook.get_ipython = lambda: shell
+    notebook.shell = shell
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    return found

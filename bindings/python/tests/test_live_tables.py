@@ -3,10 +3,8 @@ shell, and in asyncio's loop, as in a kernel."""
 
 import asyncio
 import gc
-import html.parser
 import random
 import sys
-import types
 import weakref
 
 import pytest
@@ -14,69 +12,9 @@ import pytest
 import objstore
 from conftest import KENNEL
 from models import Dog, Person
+from notebooks import Rows, rows
 from objstore import desc, projected
 from test_observing_document import ROOT, program_in
-
-
-class Rows(html.parser.HTMLParser):
-    """The cells of a table's body, and its caption."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.rows, self.head, self.caption, self._in = [], [], "", ""
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self._in = tag
-        if tag == "tr":
-            self.rows.append([])
-        elif tag == "td":
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag):
-        self._in = ""
-
-    def handle_data(self, data):
-        if self._in == "td":
-            self.rows[-1][-1] += data
-        elif self._in == "th":
-            self.head.append(data)
-        elif self._in == "caption":
-            self.caption += data
-
-
-def rows(table):
-    """What a table, or HTML, shows."""
-    found = Rows(table if isinstance(table, str) else table._repr_html_())
-    assert found.rows[0] == []  # the head
-    return found.rows[1:]
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """What was displayed: (id, is an update, data). As a notebook that says which of its cells runs."""
-    found, notebook = [], types.ModuleType("IPython")
-
-    def display(data, *, raw, display_id):
-        assert raw is True
-        found.append((display_id, False, data))
-
-    def update_display(data, *, raw, display_id):
-        assert raw is True
-        found.append((display_id, True, data))
-
-    shell = types.SimpleNamespace(cell=None, run=0)
-
-    def parent():
-        shell.run += 1
-        return {"metadata": {"cellId": shell.cell}, "header": {"msg_id": f"run {shell.run}"}} if shell.cell else {}
-
-    shell.get_parent = parent
-    notebook.display = types.SimpleNamespace(display=display, update_display=update_display)
-    notebook.get_ipython = lambda: shell
-    notebook.shell = shell
-    monkeypatch.setitem(sys.modules, "IPython", notebook)
-    return found
 
 
 def add(store, *names):
@@ -123,8 +61,8 @@ def test_at_random(store, seed):
         if chance.randrange(3) == 0:
             for results, table in zip(asked, tables):
                 table.update()
-                assert rows(table) == [[dog.name, str(dog.age)] for dog in results[: table._length]], step
-                assert table._count == len(results)
+                assert rows(table) == [[dog.name, str(dog.age)] for dog in results[: table._content.length]], step
+                assert table._content.count == len(results)
 
 
 def test_html_is_escaped(store):

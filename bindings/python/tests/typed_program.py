@@ -107,6 +107,8 @@ def projections(store: objstore.Store) -> None:
         base: Dog = view.base
         guest = GuestView(store.add(Guest(name="Ann", others=[Address(city="Rome")])))
         guest.cities[0] = "Oslo"
+    homes: objstore.LiveTable[Address] = guest.base.others.live([Address.city])
+    homes.close()
     name: str | None = view.owner_name
     cities: objstore.ProjectedList[str] = guest.cities
     named: list[str | None] = list(guest.named)
@@ -317,6 +319,12 @@ def main(path: str) -> None:
             collections(kennel)
         kennel.walks.observe(lambda change: print(change.insertions, change.moves), initial=False).close()
         kennel.by_id.observe(lambda change: print(change.inserted_keys)).close()
+        walks: objstore.LiveTable[datetime] = kennel.walks.live(rows=3)
+        entries: objstore.LiveTable[tuple[ObjectId, str]] = kennel.by_id.live(interval=1)
+        by_weight: objstore.LiveTable[Dog] = store.objects(Dog).sections(Dog.weight).live([Dog.id], keys=["id"])
+        print(walks.update(), entries.is_closed, by_weight.is_closed)
+        for table in (walks, entries, by_weight):
+            table.close()
         stream: objstore.ElementStream = kennel.walks.changes()
         stream.close()
         nested(store)
@@ -333,6 +341,7 @@ def main(path: str) -> None:
 
         Dog(id=1, data=None, nmae="Rex")  # error: call-arg
         Dog(id="1", data=None)  # error: arg-type
+        kennel.walks.live(3)  # error: arg-type
         Kennel(name="K", dogs=[5], by_id={})  # error: list-item
         Kennel(name="K", by_id={}, walks=["x"])  # error: list-item
         Kennel(name="K")  # error: call-arg

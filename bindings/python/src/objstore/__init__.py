@@ -107,6 +107,7 @@ from .projections.changes import ProjectedChanges, ProjectedStream
 from .projections.lists import ProjectedList
 from .projections.projection import Projection, projected
 from .projections.results import ProjectedResults
+from .queries.live_tables import LiveTable
 from .queries.plans import Plan
 from .queries.results import Backlinks, Results
 from .queries.sections import Section, Sections
@@ -171,6 +172,7 @@ __all__ = [
     "KeyImmutable",
     "LibraryNotFound",
     "List",
+    "LiveTable",
     "Migration",
     "MissingArrow",
     "MissingNumpy",

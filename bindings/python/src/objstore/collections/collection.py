@@ -197,11 +197,11 @@ class Collection:
         block, model = self._source._unread(binding), binding.model
         return [None if key is None else state.make(model, block, key) for key in values]
 
-    def _range(self, view: "View", start: int, stop: int, live: bool = True) -> list[Any]:
-        """The values of the elements from `start` up to `stop`."""
+    def _range(self, view: "View", start: int, stop: int, keys: bool = False, live: bool = True) -> list[Any]:
+        """The values of the elements from `start` up to `stop`; of a dict with `keys` its entries."""
         found: list[Any] = []
         while start < stop:
-            block = self._block(view, start, stop - start, live=live)
+            block = self._block(view, start, stop - start, keys, live=live)
             if not block:
                 break
             found += block

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..observing.element_changes import ElementChanges
     from ..observing.streams import ChangeStream, ElementStream
     from ..observing.tokens import Token
+    from ..queries.live_tables import LiveTable
     from ..queries.results import Results
     from ..queries.sections import Order, Sections
     from ..queries.tables import Groups, Table
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Model)
     R_co = TypeVar("R_co", covariant=True)
+    T = TypeVar("T")
+    K = TypeVar("K")
 
 T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V")
@@ -80,6 +83,15 @@ def _changes(self: "Queried[Any]", keys: Any = None, *, initial: bool = True, si
     return self._source._observed()._collection_changes(self, keys, initial, since)
 
 
+def _live(self: "Queried[Any]", columns: Any = None, *, rows: int = 20, interval: float = 0.1, keys: Any = None) -> Any:
+    """The first `rows` elements as a table in a notebook that follows every commit, as of Results.live(). Of objects
+    `columns` are properties, by name or as Dog.name, or all; of other elements there is one. A dict has a column of
+    keys before them. `keys`: of objects, which modifications count; None: those of the columns.
+
+    It ends when the owner is deleted. NoSuchObject: that was so before."""
+    return self._source._live_table(self, columns, rows, interval, keys)
+
+
 if TYPE_CHECKING:
     # What these return depends on what the elements are. A checker decides that for the instance of a descriptor, not
     # for a `self` with a bound.
@@ -111,6 +123,16 @@ if TYPE_CHECKING:
             self, keys: Iterable[object] | None = None, *, initial: bool = True, since: bytes | None = None
         ) -> R_co: ...
 
+    class _Live(Protocol[T]):
+        def __call__(
+            self,
+            columns: Iterable[object] | None = None,
+            *,
+            rows: int = 20,
+            interval: float = 0.1,
+            keys: Iterable[object] | None = None,
+        ) -> LiveTable[T]: ...
+
     class _OfObserve:
         @overload
         def __get__(self, collection: Dict[Any, Any], owner: object) -> _Observe[ElementChanges]: ...
@@ -127,6 +149,15 @@ if TYPE_CHECKING:
         def __get__(self, collection: "Queried[M | None]", owner: object) -> _Changes[ChangeStream[M]]: ...
         @overload
         def __get__(self, collection: "Queried[V]", owner: object) -> _Changes[ElementStream]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfLive:
+        @overload
+        def __get__(self, collection: Dict[K, V], owner: object) -> _Live[tuple[K, V]]: ...
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Live[M]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Live[V]: ...
         def __get__(self, collection: Any, owner: object) -> Any: ...
 
     class _OfConditions:
@@ -198,9 +229,10 @@ class Queried(Collection, Generic[T_co]):
         limit = offset = _OfCount()
         observe = _OfObserve()
         changes = _OfChanges()
+        live = _OfLive()
     else:
         where, filter, order_by, distinct, limit, offset = _where, _filter, _order_by, _distinct, _limit, _offset
-        observe, changes = _observe, _changes
+        observe, changes, live = _observe, _changes, _live
 
     @property
     def _owner(self) -> type:

@@ -77,6 +77,16 @@ def value_cell(value: Any) -> str:
     return _cut("" if value is None else value if isinstance(value, str) else state.named(value))
 
 
+def any_cell(value: Any) -> str:
+    """Of a value that may be a list or dict of values, or an object."""
+    return _cut("" if value is None else value if isinstance(value, str) else repr(readable(value)))
+
+
+def heading(key: Any) -> str:
+    """The key of a section."""
+    return _cut(key if isinstance(key, str) else named(key))
+
+
 def shown(obj: Any, prop: "Property") -> str:
     """A repr of a property's value; long lists, sets and dicts are cut."""
     value = getattr(obj, prop.name)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..models.display import value_cell
 from ..observing.tokens import Token
-from ..queries.live_tables import LiveTable, windows
+from ..queries.live_rows import Listing, windows
+from ..queries.live_tables import LiveTable
 from ..queries.plans import Plan
 from ..queries.results import Results
 from .changes import ProjectedChanges, ProjectedStream, telling
@@ -136,10 +137,8 @@ class ProjectedResults(Generic[P]):
         fields = fields_of(self._projection, columns)
         return LiveTable(
             self._projection.__name__ + self.base._shown(),
-            [(prop.name, partial(_cell, prop=prop)) for prop in fields],
-            windows(self._of),
+            Listing([(prop.name, partial(_cell, prop=prop)) for prop in fields], windows(self._of), self._projection),
             partial(self.base.changes, observed(prop.steps for prop in fields)),
-            self._projection,
             rows,
             interval,
         )

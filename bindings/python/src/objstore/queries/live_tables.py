@@ -1,6 +1,6 @@
 """Tables in notebooks that move: `results.live()`.
 
-    change set ─► rows of the window that it touches ─► update_display(…, display_id=…) in the cell's output
+    change set ─► rows that it touches (live_rows) ─► update_display(…, display_id=…) in the cell's output
 
 IPython is not imported: a notebook has it already.
 """
@@ -18,10 +18,10 @@ from ..arguments import seconds
 from ..errors import InvalidArgument, OutOfRange
 from ..messages import shown
 from ..native.handles import ClosingBlock
+from .live_rows import Listing
 
 if TYPE_CHECKING:
-    from ..observing.streams import ChangeStream
-    from ..stores.lookup import Source
+    from ..observing.streams import AnyStream
 
 
 T = TypeVar("T")
@@ -32,46 +32,39 @@ _tasks: set[asyncio.Task[None]] = set()  # which asyncio itself refers to weakly
 
 
 class LiveTable(ClosingBlock, Generic[T]):
-    """The first rows of results as a table that follows every commit: `results.live()`, as the last line of a
-    notebook's cell. In the notebook's loop the output changes by itself, between cells and while one awaits; elsewhere
-    update() looks. Many commits come as one change.
+    """The first rows of something as a table that follows every commit: `results.live()`, `person.dogs.live()`, as the
+    last line of a notebook's cell. In the notebook's loop the output changes by itself, between cells and while one
+    awaits; elsewhere update() looks. Many commits come as one change.
 
-    It ends with close(), with the store, when it is garbage, and when its cell is run again (in notebooks that say
-    which cell it is: JupyterLab, Notebook 7, VS Code). What it shows then stays."""
+    It ends with close(), with the store, with the object whose list it shows, when it is garbage, and when its cell is
+    run again (in notebooks that say which cell it is: JupyterLab, Notebook 7, VS Code). What it shows then stays."""
 
     def __init__(
         self,
         caption: str,
-        columns: "list[tuple[str, Callable[[T], str]]]",
-        window: "Callable[[Source, int, int], tuple[list[T], int]]",
-        begin: "Callable[[], ChangeStream[Any]]",
-        made: "Callable[[Any], T]",
+        content: Listing[T],
+        begin: "Callable[[], AnyStream[Any]]",
         rows: int,
         interval: float,
     ) -> None:
-        """`columns`: their names, and what makes the HTML of a cell. `window`: the objects from one position up to
-        another, and how many there are, in a version. `made`: of an object of a change set."""
+        """`caption` says what it shows; `begin` makes the stream of its changes."""
         self._ending, self._is_inside = None, False
         if isinstance(rows, bool) or not isinstance(rows, int):
-            raise InvalidArgument(f"rows is a number of rows, not {shown(rows)}")
+            raise InvalidArgument(f"rows is a number of rows, not {shown(rows)} (a live table of {caption})")
         if not 1 <= rows <= MOST_ROWS:
-            raise OutOfRange(f"rows is {rows}: 1 to {MOST_ROWS:,}")
+            raise OutOfRange(f"rows is {rows}: 1 to {MOST_ROWS:,} (a live table of {caption})")
         self._caption = caption
-        self._columns = columns
-        self._window = window
-        self._made = made
-        self._length = rows
+        self._content = content
+        content.length = rows
         self._interval = seconds("interval", interval, ever=False) or 0.0
         stream = self._stream = begin()
         self._store = stream._store
         stream._token.set_interval(self._interval)
-        self._rows: list[str] = []
-        self._count = 0
         self._is_closed = False
         self._task: asyncio.Task[None] | None = None
         self._display: str | None = None  # the id of its output
         self._cell: tuple[object, object] | None = None  # the cell, and which run of it
-        self._look(self._store)
+        content.look(self._store)
         _tables.add(self)
 
     @property
@@ -89,6 +82,9 @@ class LiveTable(ClosingBlock, Generic[T]):
         anything? In a notebook's loop that happens by itself."""
         if self._is_closed:
             return False
+        if self._store.is_closed:
+            self.close()
+            return False
         token, has_changed = self._stream._token, False
         token.set_interval(0)
         try:
@@ -102,60 +98,31 @@ class LiveTable(ClosingBlock, Generic[T]):
 
     # What is shown
 
-    def _look(self, source: "Source") -> None:
-        """Everything anew."""
-        objects, self._count = self._window(source, 0, self._length)
-        self._rows = [self._row(each) for each in objects]
-
-    def _row(self, obj: T) -> str:
-        return "<tr>" + "".join(f"<td>{cell(obj)}</td>" for _, cell in self._columns) + "</tr>"
-
     def _shows(self, change: Any) -> bool:
         """Shows what has changed; is it anything that is shown?"""
-        before = self._rows.copy(), self._count
-        self._apply(change)
-        if before == (self._rows, self._count):
-            return False
-        self._publish()
-        return True
-
-    def _apply(self, change: Any) -> None:
-        """Only what stands in the window is looked at."""
-        if change.is_initial or change.is_lost:
-            self._look(change.after)
-            return
-        rows, made = self._rows, self._made
-        for at in reversed(change.deletions):
-            if at < len(rows):
-                del rows[at]
-        moved = {after: obj for (_, after), obj in zip(change.moves, change.moved)}
-        come = iter(change.inserted)
-        for at in change.insertions:
-            obj = moved[at] if at in moved else next(come)
-            if at > len(rows) or at >= self._length:
-                break  # what is between is found below
-            rows.insert(at, self._row(made(obj)))
-        for at, obj in zip(change.modifications_after, change.modified):
-            if at < len(rows):
-                rows[at] = self._row(made(obj))
-        del rows[self._length :]
-        begin = len(rows)
-        more, self._count = self._window(change.after, begin, self._length)
-        rows += [self._row(each) for each in more]
+        before = self._content.state()
+        self._content.follow(change)
+        has_changed = before != self._content.state()
+        if change.is_owner_deleted:  # nothing more comes
+            self.close()
+        elif has_changed:
+            self._publish()
+        return has_changed
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name, _ in self._columns)
-        more = self._count - len(self._rows)
+        content = self._content
+        head = "".join(f"<th>{html.escape(name)}</th>" for name, _ in content.columns)
+        more = content.count - content.shown
         foot = f"<p>and {more:,} more</p>" if more > 0 else ""
         state = " (closed)" if self._is_closed else ""
         return (
             f"<table><caption>{html.escape(self._caption)}{state}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{''.join(self._rows)}</tbody></table>{foot}"
+            f"<tbody>{content.html()}</tbody></table>{foot}"
         )
 
     def __repr__(self) -> str:
-        state = ", closed" if self._is_closed else ""
-        return f"<live table of {self._caption}, {len(self._rows):,} of {self._count:,} rows{state}>"
+        state, content = ", closed" if self._is_closed else "", self._content
+        return f"<live table of {self._caption}, {content.shown:,} of {content.count:,} rows{state}>"
 
     # In a notebook
 
@@ -199,7 +166,7 @@ class LiveTable(ClosingBlock, Generic[T]):
             self._publish()
 
 
-async def _run(stream: "ChangeStream[Any]", reference: "weakref.ref[LiveTable[Any]]") -> None:
+async def _run(stream: "AnyStream[Any]", reference: "weakref.ref[LiveTable[Any]]") -> None:
     """Keeps the table only while it works on it."""
     try:
         async for change in stream:
@@ -222,17 +189,3 @@ def _current_cell(shell: Any) -> tuple[object, object] | None:
         return None
     cell = (message.get("metadata") or {}).get("cellId")
     return None if cell is None else (cell, (message.get("header") or {}).get("msg_id"))
-
-
-def windows(find: "Callable[[Source], Any]") -> "Callable[[Source, int, int], tuple[list[Any], int]]":
-    """The windows of results that `find` makes of a version."""
-
-    def window(source: "Source", begin: int, end: int) -> tuple[list[Any], int]:
-        found = find(source)
-        return found[begin:end], len(found)
-
-    return window
-
-
-def same(obj: Any) -> Any:
-    return obj

@@ -31,7 +31,8 @@ from ..schema import redefinition
 from ..values import constants
 from . import aggregates, arrays, arrow, plans, tables
 from .arrow import ArrowStream, Texts
-from .live_tables import LiveTable, same, windows
+from .live_rows import Columns, Listing, same, windows
+from .live_tables import LiveTable
 from .loops_in_writes import Loop, chunks
 from .plans import Plan
 from .sections import Order, Sections
@@ -559,18 +560,20 @@ class Results(Generic[M]):
 
         `columns`: which properties, by name or as Dog.name; None: all. `keys`: which modifications count, as of
         observe(); None: those of the columns."""
+        shown, followed = self._columns(columns, keys)
+        caption = self._binding.model.__name__ + self._shown()
+        return LiveTable(
+            caption, Listing(shown, windows(self._of), same), partial(self.changes, followed), rows, interval
+        )
+
+    def _columns(
+        self, columns: "Iterable[object] | None", keys: "Iterable[object] | None"
+    ) -> "tuple[Columns[M], Iterable[object]]":
+        """Those of a live table, and which modifications count."""
         binding = self._binding
         shown = binding.properties if columns is None else properties(binding, columns, "columns")
         followed = [prop.name for prop in shown] if keys is None else keys
-        return LiveTable(
-            self._binding.model.__name__ + self._shown(),
-            [(prop.name, partial(cell, prop=prop)) for prop in shown],
-            windows(self._of),
-            partial(self.changes, followed),
-            same,
-            rows,
-            interval,
-        )
+        return [(prop.name, partial(cell, prop=prop)) for prop in shown], followed
 
     # Changing
 
@@ -654,7 +657,7 @@ class Backlinks(Results[M], AnyBacklinks):
             made = queries.of_incoming(view.handle, *self._place())
             if made is None:  # it was deleted, and may come back
                 return queries.of_nodes(view.handle, self._binding.class_id, FALSE, ())
-            made.shown = f"{self._link.name} links to {self._target!r}"
+            made.shown = f"{self._link.name} links to {state.named(self._target)}"
             self._made = made
         return made  # type: ignore[return-value]  # True it never is
 

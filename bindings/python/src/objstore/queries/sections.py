@@ -8,6 +8,7 @@ import enum
 import operator
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from ..arguments import switch
@@ -27,6 +28,8 @@ from ..reading.views import Block, answered
 from ..values import constants
 from ..values.c_values import give_back, take
 from ..values.constants import ANYTHING
+from .live_rows import SectionListing, same
+from .live_tables import LiveTable
 from .loops_in_writes import chunks
 
 if TYPE_CHECKING:
@@ -275,6 +278,34 @@ class Sections(Generic[K, M]):
         """The same for asyncio: `async for change in sections.changes(): …`"""
         store, binding = self._results._source._observed(), self._results._binding
         return SectionStream(store, binding, keys, lambda token: self._begin(token, None, initial, since))
+
+    def live(
+        self,
+        columns: "Iterable[object] | None" = None,
+        *,
+        rows: int = 20,
+        interval: float = 0.1,
+        keys: "Iterable[object] | None" = None,
+    ) -> LiveTable[M]:
+        """The first `rows` objects of them as a table in a notebook that follows every commit, those of each section
+        below its key; see Results.live."""
+        results = self._results
+        shown, followed = results._columns(columns, keys)
+        return LiveTable(
+            f"{results._binding.model.__name__}{results._shown()} in sections",
+            SectionListing(shown, self._of, same),
+            partial(self.changes, followed),
+            rows,
+            interval,
+        )
+
+    def _of(self, source: "Source") -> "Sections[K, M]":
+        """The same of another version."""
+        if source is self._results._source:
+            return self
+        made: Sections[K, M] = object.__new__(Sections)
+        made._results, made._key, made._flags, made._kept = self._results._of(source), self._key, self._flags, None
+        return made
 
     def _begin(self, token: SectionToken[M], one: ffi.Value | None, initial: bool, since: bytes | None) -> None:
         results, members, keyed = self._results, dict[Any, enum.Enum](), None

@@ -12,6 +12,8 @@ from ..objects import state
 from ..objects.model_types import property_named
 from ..projections.projection import Projection, ProjectionMeta, model_of
 from ..projections.results import ProjectedResults
+from ..queries import live_collections
+from ..queries.live_tables import LiveTable
 from ..queries.results import Backlinks, Results
 from ..queries.value_results import ValueResults
 from ..reading import index_ranges
@@ -25,6 +27,7 @@ from . import references
 
 if TYPE_CHECKING:
     from ..collections.collection import Collection
+    from ..collections.queried import Queried
     from ..models.properties import Property
     from .frozen import Frozen
     from .open_store import OpenStore
@@ -183,6 +186,11 @@ class Source:
     def _value_results(self, collection: "Collection", query: Query) -> ValueResults[Any]:
         """What a query finds in a list, set or dict of plain values."""
         return ValueResults(collection, query)
+
+    def _live_table(
+        self, seen: "Queried[Any]", columns: "Iterable[object] | None", rows: int, interval: float, keys: Any
+    ) -> LiveTable[Any]:
+        return live_collections.table(seen, columns, rows, interval, keys)
 
     def _binding(self, model: type) -> Binding:
         try:

@@ -1,0 +1,71 @@
+"""Live tables of lists, sets and dicts: `person.dogs.live([Dog.name])`."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidArgument, NoSuchObject, NoSuchProperty, about
+from ..messages import a
+from ..models.display import any_cell, cell
+from ..native.callbacks import hand_on
+from ..objects import versions
+from ..observing.tokens import properties
+from ..values.kinds import LINK
+from .live_rows import Columns, Listing, Window, same
+from .live_tables import LiveTable
+
+if TYPE_CHECKING:
+    from ..collections.queried import Queried
+    from ..models.properties import Property
+    from ..stores.lookup import Source
+
+
+def table(
+    seen: "Queried[Any]", columns: "Iterable[object] | None", rows: int, interval: float, keys: Any
+) -> LiveTable[Any]:
+    """Of a list, set or dict, whatever its elements are."""
+    shape, prop = seen._shape, seen._prop
+    shown: Columns[Any]
+    if shape.element.kind == LINK:
+        binding = seen._source._observed()._leading(shape.element.target)
+        those = binding.properties if columns is None else properties(binding, columns, "columns")
+        keys = [each.name for each in those] if keys is None else keys
+        shown = [(each.name, partial(_of_object, prop=each)) for each in those]
+    elif columns is not None:
+        raise about(
+            InvalidArgument,
+            prop,
+            f"columns: {prop.path} is {a(shape.type_name)}, whose elements have no properties that could be columns",
+        )
+    else:
+        shown = [(prop.name if shape.key is None else "value", any_cell)]
+    if shape.key is not None:
+        of_values = [(name, partial(_of_entry, 1, make)) for name, make in shown]
+        shown = [("key", partial(_of_entry, 0, any_cell)), *of_values]
+    content = Listing(shown, _windows(seen), same if seen._shows_objects else None)
+    return LiveTable(prop.path, content, partial(seen.changes, keys), rows, interval)
+
+
+def _of_object(obj: Any, prop: "Property") -> str:
+    """Of what a key of a dict leads to it may be None."""
+    return "" if obj is None else cell(obj, prop)
+
+
+def _of_entry(which: int, make: Any, entry: tuple[Any, Any]) -> str:
+    made: str = make(entry[which])
+    return made
+
+
+def _windows(seen: "Queried[Any]") -> Window[Any]:
+    """Those of the same collection in other versions; nothing where its owner is not there, or its property."""
+
+    def window(source: "Source", begin: int, end: int) -> tuple[list[Any], int]:
+        there = versions.moved(seen, source)
+        try:
+            view = there._view()
+            return there._range(view, begin, end, seen._shape.key is not None, live=False), there._count(view)
+        except (NoSuchObject, NoSuchProperty) as error:
+            hand_on(error)
+            return [], 0
+
+    return window
