@@ -33,8 +33,8 @@ struct NamedStore {
     private(set) var classes: [String: objstore_class_id] = [:]
     private var ids: [String: objstore_property_id] = [:]
 
-    /// In memory, or at a path.
-    init(_ path: String? = nil, _ describe: (OpaquePointer) throws -> Void) throws {
+    /// In memory, of a name or of nobody else, or at a path.
+    init(_ path: String? = nil, memory: String = "", _ describe: (OpaquePointer) throws -> Void) throws {
         var schema: OpaquePointer?, config: OpaquePointer?, opened: OpaquePointer?
         try ok(objstore_schema_new(&schema))
         defer { _ = objstore_schema_close(schema) }
@@ -43,7 +43,7 @@ struct NamedStore {
         defer { _ = objstore_config_close(config) }
         try ok(
             path.map { objstore_config_set_path(config, CAPITests.text($0)) }
-                ?? objstore_config_set_memory(config, CAPITests.text("")))
+                ?? objstore_config_set_memory(config, CAPITests.text(memory)))
         try ok(objstore_config_set_schema(config, schema, 1))
         try ok(objstore_open(config, &opened))
         store = opened!
@@ -108,6 +108,13 @@ struct NamedStore {
     }
     func text(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws -> String? {
         string(try value(tx, object, name))
+    }
+    /// The same through any view: copied.
+    func copied(_ view: OpaquePointer, _ object: objstore_object, _ name: String) throws -> String? {
+        var buffer = objstore_buffer_init(), value = objstore_null()
+        defer { _ = objstore_buffer_free(&buffer) }
+        try ok(objstore_get(view, object, self[name], &buffer, &value))
+        return string(value)
     }
 
     /// The elements of a list, set or map of a transaction.

@@ -1,349 +1,441 @@
 import CObjStore
+import CSystem
+import Glibc
 import Testing
 
-// A43 to A61 again, with observers of every kind that watch, through another handle of the file: what each one's copy
+// A43 to A61 again, with observers of every kind that watch, through another handle of the store: what each one's copy
 // has become by its change sets is what is there.
 
-/// What is observed, as its change sets make it.
-private final class Copy {
-    let name: String
-    let read: (OpaquePointer) throws -> [String]
-    var lines: [String] = []
-    var told = 0
-    var token: OpaquePointer?
+/// What is told of a dog that comes, whoever has it.
+private let ofDogs: Set = [
+    "class", "every one", "sorted", "behind a link", "key path", "by age", "by keeper",
+]
+/// What is not.
+private let ofOthers: Set = ["Luke", "Node", "who has one", "keepers", "words", "numbers", "notes", "journal", "tags"]
 
-    init(_ name: String, _ read: @escaping (OpaquePointer) throws -> [String]) { (self.name, self.read) = (name, read) }
-
-    static let handler: objstore_change_handler = { changes, userdata in
-        let copy = Unmanaged<Copy>.fromOpaque(userdata!).takeUnretainedValue()
-        do { try copy.follow(changes) } catch { return .OBJSTORE_USER_STATUS }
-        return .OBJSTORE_OK
-    }
-    var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-
-    /// Positions are all that it goes by; what stands at those that are new is read.
-    private func follow(_ changes: OpaquePointer?) throws {
-        func positions(_ change: objstore_change) throws -> [Int] {
-            var objects: UnsafePointer<objstore_object>?, indices: UnsafePointer<UInt64>?, count = 0
-            try ok(objstore_changes_list(changes, change, &objects, &indices, &count))
-            return (0..<count).map { Int(indices![$0]) }
-        }
-        told += 1
-        var info = objstore_changes_info_init(), view: OpaquePointer?
-        try ok(objstore_changes_get_info(changes, &info))
-        try ok(objstore_changes_view(changes, .OBJSTORE_AFTER, &view))
-        let after = try read(view!)
-        if info.flags & UInt32(OBJSTORE_CHANGES_INITIAL) != 0 {
-            lines = after
-            return
-        }
-        let gone = try positions(.OBJSTORE_DELETIONS) + positions(.OBJSTORE_MOVES)
-        let come = try positions(.OBJSTORE_INSERTIONS) + positions(.OBJSTORE_MOVES_AFTER)
-        for at in gone.sorted(by: >) { lines.remove(at: at) }
-        for at in come.sorted() { lines.insert(after[at], at: at) }
-        for at in try positions(.OBJSTORE_MODIFICATIONS_AFTER) { lines[at] = after[at] }
-    }
+/// Some were told, and others not.
+private func expect(
+    _ told: Set<String>, has some: Set<String>, not others: Set<String> = ofOthers,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(some.subtracting(told).isEmpty, "told: \(told.sorted())", sourceLocation: sourceLocation)
+    #expect(others.isDisjoint(with: told), "told: \(told.sorted())", sourceLocation: sourceLocation)
 }
 
-/// Two handles of one file: one writes, one watches.
-private final class Kennel {
-    private let folder = TestFolder()
-    var store: OpaquePointer?
-    let watching: OpaquePointer
-    let view: OpaquePointer
-    let dog: ClassOf
-    private let owner: objstore_object
-    private var copies: [Copy] = []
-    /// What the observer of the owner was told: how many modifications.
-    private(set) var written = 0
-    private var token: OpaquePointer?
-    private static let boxes = TestClass(name: "Box", properties: [("name", .OBJSTORE_KIND_STRING, 0)])
-    let pals: objstore_collection, words: objstore_collection, numbers: objstore_collection, notes: objstore_collection
-
-    init() throws {
-        let schema = try makeSchema([dogs, Kennel.boxes]), box = text("Box")
-        try ok(
-            objstore_schema_add_link_collection(
-                schema, box, text("pals"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
-        for (name, collection, key, kind) in [
-            (
-                "words", objstore_kind.OBJSTORE_KIND_LIST, objstore_kind.OBJSTORE_KIND_NULL,
-                objstore_kind.OBJSTORE_KIND_STRING
-            ),
-            ("numbers", .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_INT),
-            ("notes", .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_INT),
-        ] {
-            try ok(objstore_schema_add_collection(schema, box, text(name), collection, key, kind, 0))
-        }
-        let store = try openStore(folder.store, schema), dog = try ClassOf(store, dogs)
-        let boxClass = try ClassOf(store, Kennel.boxes)
-        func collection(_ owner: objstore_object, _ name: String) throws -> objstore_collection {
-            var property: objstore_property_id = 0
-            try reading(store) { view in
-                try ok(objstore_find_property(view, boxClass.id, text(name), &property))
-            }
-            return objstore_collection_of(owner, property)
-        }
-        owner = try writing(store) { tx in try boxClass.create(tx, ["name": objstore_string(text("box"))]) }
-        pals = try collection(owner, "pals")
-        words = try collection(owner, "words")
-        numbers = try collection(owner, "numbers")
-        notes = try collection(owner, "notes")
-        self.store = store
-        self.dog = dog
-        watching = try openStore(folder.store, nil as OpaquePointer?)
-        view = try liveView(watching)
-        try ok(objstore_view_set_autorefresh(view, true))
-        try writing(store) { tx in
-            let rex = try add(tx, "Rex", 5)
-            var link = objstore_link(rex)
-            try ok(objstore_list_insert(tx, pals, 0, &link, 1))
-            for number in [3059, 3062, 3064] {
-                try ok(objstore_set_insert(tx, numbers, objstore_int(Int64(number)), nil))
-            }
-            try ok(objstore_map_set(tx, notes, objstore_string(text("first")), objstore_int(1), nil))
-        }
-        try watch()
+@Test("A43, A50: appended asynchronously, and synchronously") func a43Observed() throws {
+    let kennel = try ObservedKennel(), store = try #require(kennel.store)
+    let three: [(String, Int64)] = [("Ben", 13), ("Lita", 9), ("Maui", 1)]
+    var seen: [String] = []
+    let call = ObservedKennel.Call { tx in
+        try kennel.append(tx, three)
+    } completion: {
+        // What the observers of the other handle will be told is there.
+        try kennel.follow("A50, the completion")
+        seen = kennel.lines("dogs")
+        expect(try kennel.isWriting)
     }
-
-    @discardableResult
-    func add(_ tx: OpaquePointer, _ name: String, _ age: Int64 = 0) throws -> objstore_object {
-        try dog.create(tx, ["name": objstore_string(text(name)), "age": objstore_int(age)])
-    }
-
-    func object(_ key: Int64) -> objstore_object {
-        objstore_object(class_id: dog.id, store_tag: owner.store_tag, key: key)
-    }
-
-    private func lines(_ view: OpaquePointer, _ keys: [Int64], names: Bool = false) throws -> [String] {
-        try keys.map { key in
-            let name = try dog.string(view, object(key), "name") ?? "?"
-            return names ? name : "\(name) \(try dog.int(view, object(key), "age"))"
-        }
-    }
-
-    private func watch() throws {
-        let flags = UInt32(OBJSTORE_OBSERVE_INITIAL)
-        for (name, condition, paths) in [
-            ("every one", "age >= 0", nil), ("query", "age < 10", nil),
-            ("sorted", "TRUEPREDICATE SORT(name ASC)", nil),
-            ("limited", "TRUEPREDICATE SORT(age DESC) LIMIT(3)", nil),
-            ("distinct", "TRUEPREDICATE SORT(age ASC) DISTINCT(age)", nil),
-            ("key path", "TRUEPREDICATE SORT(name ASC)", "name"),
-        ] as [(String, String, String?)] {
-            let copy = Copy(name) { [unowned self] view in
-                try lines(view, try found(view, dog.id, condition), names: paths != nil)
-            }
-            let query = try query(view, dog.id, condition)
-            defer { _ = objstore_query_close(query) }
-            let path = paths.map { [text($0)] }
-            try ok(
-                objstore_query_observe_paths(
-                    query, watching, path, path?.count ?? 0, flags, Copy.handler, copy.me, nil, &copy.token))
-            copies.append(copy)
-        }
-        for (name, collection) in [("list", pals), ("words", words), ("set", numbers), ("map", notes)] {
-            let copy = Copy(name) { [unowned self] view in try elements(view, collection) }
-            try ok(
-                objstore_collection_observe(watching, collection, flags, Copy.handler, copy.me, nil, &copy.token))
-            copies.append(copy)
-        }
-        try ok(
-            objstore_object_observe(
-                watching, owner, nil, 0, 0,
-                { _, userdata in
-                    Unmanaged<Kennel>.fromOpaque(userdata!).takeUnretainedValue().written += 1
-                    return .OBJSTORE_OK
-                }, Unmanaged.passUnretained(self).toOpaque(), nil, &token))
-        try follow("the beginning")
-    }
-
-    private func elements(_ view: OpaquePointer, _ collection: objstore_collection) throws -> [String] {
-        var values = [objstore_value](repeating: objstore_value(), count: 300), keys = values, count = 0
-        var buffer = objstore_buffer_init()
-        defer { _ = objstore_buffer_free(&buffer) }
-        let isMap = collection.property_id == notes.property_id
-        try ok(
-            isMap
-                ? objstore_collection_read(view, collection, 0, 300, &buffer, &keys, &values, &count)
-                : objstore_collection_read(view, collection, 0, 300, &buffer, nil, &values, &count))
-        return try (0..<count).map { at in
-            let key = isMap ? "\(string(keys[at]) ?? "?"): " : ""
-            switch values[at].kind {
-            case .OBJSTORE_KIND_LINK: return try lines(view, [values[at].data.link.key])[0]
-            case .OBJSTORE_KIND_INT: return "\(key)\(values[at].data.integer)"
-            default: return key + (string(values[at]) ?? "null")
-            }
-        }
-    }
-
-    /// Delivers, compares all copies with what the view shows that has followed; how many were told something.
-    @discardableResult
-    func follow(_ after: String) throws -> Int {
-        let before = copies.map(\.told)
-        try ok(objstore_refresh(watching, nil, nil))
-        for copy in copies { #expect(try copy.lines == copy.read(view), "\(copy.name) after \(after)") }
-        return zip(before, copies).count { $0 != $1.told }
-    }
-
-    func close() throws {
-        for copy in copies { try ok(objstore_token_close(copy.token)) }
-        try ok(objstore_token_close(token))
-        try ok(objstore_close(watching))
-        try ok(objstore_close(store))
-    }
-
-    // MARK: Asynchronous writes
-
-    /// A closure as a function of C with its userdata.
-    final class Call {
-        let kennel: Kennel
-        let body: (OpaquePointer) throws -> Void
-        var completed: [objstore_status] = []
-        init(_ kennel: Kennel, _ body: @escaping (OpaquePointer) throws -> Void) {
-            (self.kennel, self.body) = (kennel, body)
-        }
-        static func of(_ userdata: UnsafeMutableRawPointer?) -> Call {
-            Unmanaged<Call>.fromOpaque(userdata!).takeUnretainedValue()
-        }
-        var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-    }
-
-    static let body: objstore_write_body = { tx, userdata in
-        do { try Call.of(userdata).body(tx!) } catch { return .OBJSTORE_USER_STATUS }
-        return .OBJSTORE_OK
-    }
-    static let completion: objstore_completion = { status, _, userdata in
-        Call.of(userdata).completed.append(status)
-        return .OBJSTORE_OK
-    }
-
-    /// Until all that was called asynchronously has come to its end.
-    func finish() throws {
-        var isWriting = true
-        while isWriting {
-            try ok(objstore_wait(store, 10_000, nil))
-            try ok(objstore_is_writing_async(store, &isWriting))
-        }
-    }
-}
-
-@Test("A43, A50: appended asynchronously") func a43Observed() throws {
-    let kennel = try Kennel()
-    let call = Kennel.Call(kennel) { tx in
-        var links = try [("Ben", 13), ("Lita", 9), ("Maui", 1)].map { objstore_link(try kennel.add(tx, $0, $1)) }
-        try ok(objstore_list_insert(tx, kennel.pals, 1, &links, 3))
-    }
-    try ok(objstore_write_async(kennel.store, 0, Kennel.body, Kennel.completion, call.me, nil, nil))
+    try kennel.write(call)
+    #expect(try kennel.isWriting && kennel.follow("A50, right after the call").isEmpty)
     try kennel.finish()
-    #expect(call.completed == [.OBJSTORE_OK])
-    #expect(try kennel.follow("A43") >= 6 && kennel.written == 1)
+    #expect(try !kennel.isWriting && call.completed == [.OBJSTORE_OK])
+    #expect(seen == ["Rex 5 of Dachary", "Ben 13", "Lita 9", "Maui 1"] && kennel.lines("Ben") == ["Ben 13"])
+    #expect(kennel.lines("young of the list") == ["Rex 5 of Dachary", "Lita 9", "Maui 1"])
+    #expect(kennel.written == [["dogs"]])
+    try writing(store) { tx in try kennel.append(tx, three) }
+    expect(
+        try kennel.follow("A43, synchronously"),
+        has: ofDogs.union(["dogs", "query", "limited", "Ben", "young of the list", "by the keeper's name"]),
+        not: ["Luke", "Node", "keepers", "words", "numbers", "notes", "journal", "tags"])
+    #expect(kennel.lines("dogs").suffix(6) == ["Ben 13", "Lita 9", "Maui 1", "Ben 13", "Lita 9", "Maui 1"])
     try kennel.close()
 }
 
-@Test("A46, A48, A49: emptied, refused, and undone") func a46Observed() throws {
-    let kennel = try Kennel()
-    try writing(kennel.store!) { tx in
-        try ok(objstore_collection_clear(tx, kennel.numbers))
-        try ok(objstore_collection_clear(tx, kennel.notes))
+@Test("A44: an object by its generated id, as its observer is told of it") func a44Observed() throws {
+    let kennel = try ObservedKennel(), store = try #require(kennel.store)
+    // What comes in a change set is what its id finds in the version after it.
+    final class Found {
+        let kennel: ObservedKennel
+        var names: [String] = []
+        init(_ kennel: ObservedKennel) { self.kennel = kennel }
     }
-    #expect(try kennel.follow("A46") == 2 && kennel.written == 1)
+    let found = Found(kennel)
+    var token: OpaquePointer?
+    try ok(
+        objstore_observe(
+            kennel.watching, kennel.object("Luke", 0).class_id, 0,
+            { changes, userdata in
+                let found = Unmanaged<Found>.fromOpaque(userdata!).takeUnretainedValue(), kennel = found.kennel
+                do {
+                    var view: OpaquePointer?, before: OpaquePointer?
+                    try ok(objstore_changes_view(changes, .OBJSTORE_AFTER, &view))
+                    try ok(objstore_changes_view(changes, .OBJSTORE_BEFORE, &before))
+                    for object in try ObservedCopy.objects(changes, .OBJSTORE_INSERTIONS) {
+                        var id = objstore_null()
+                        try ok(objstore_get(view, object, kennel["Luke.id"], nil, &id))
+                        expect(try kennel.find(view!, "Luke", id)?.key == object.key)
+                        expect(try kennel.find(before!, "Luke", id) == nil)
+                        found.names.append(try kennel.name(view!, "Luke", object.key))
+                    }
+                } catch {
+                    Issue.record("\(error)")
+                }
+                return .OBJSTORE_OK
+            }, Unmanaged.passUnretained(found).toOpaque(), nil, &token))
+    let luke = try writing(store) { tx in try kennel.from(tx, "Luke", ["name": "Luke"]) }
+    #expect(try kennel.follow("A44") == ["Luke"] && found.names == ["Luke"] && kennel.lines("Luke") == ["Luke"])
+    var id = objstore_null(), other = objstore_object_id()
+    try ok(objstore_object_id_new(&other))
+    try reading(store) { view in
+        try ok(objstore_get(view, luke, kennel["Luke.id"], nil, &id))
+        expect(try kennel.find(view, "Luke", objstore_object_id_value(other)) == nil)
+    }
+    #expect(try kennel.find(kennel.view, "Luke", id)?.key == luke.key, "the other handle has it")
+    try ok(objstore_token_close(token))
+    try kennel.close()
+}
+
+@Test("A45, A46: copies of objects and sets are nobody's business") func a45Observed() throws {
+    let kennel = try ObservedKennel(), store = try #require(kennel.store)
+    func numbers(_ view: OpaquePointer) throws -> [Int64] {
+        var values = [objstore_value](repeating: objstore_null(), count: 9), count = 0
+        try ok(objstore_collection_read(view, kennel.collection("numbers"), 0, 9, nil, nil, &values, &count))
+        return values.prefix(count).map(\.data.integer)
+    }
+    try writing(store) { tx in try kennel.append(tx, [("Kermit", 1)]) }
+    try kennel.follow("two dogs")
+    kennel.commits = 0
+    var values = Array(repeating: objstore_null(), count: 100), count = 0, buffer = objstore_buffer_init()
+    defer { _ = objstore_buffer_free(&buffer) }
+    try reading(store) { view in
+        try ok(objstore_describe(view, kennel.object("Hound", 1), 0, &buffer, &values, 100, &count))
+        expect(values[..<count].contains { string($0) == "Kermit" })
+    }
+    // What was copied is changed, and given to nobody.
+    for at in 0..<count where string(values[at]) == "Kermit" { values[at] = objstore_string(text("another")) }
+    #expect(try kennel.follow("A45").isEmpty && kennel.commits == 0)
+    var copy = try reading(store) { view in try numbers(view) }
+    #expect(copy == [3059, 3062, 3064])
+    copy = []
+    #expect(try kennel.follow("A46").isEmpty && kennel.commits == 0 && numbers(kennel.view).count == 3)
+    // Made an object of its own, it comes, and what it was copied from stays.
+    try writing(store) { tx in
+        var object = objstore_object()
+        try ok(
+            objstore_create_from(
+                tx, kennel.object("Hound", 0).class_id, .OBJSTORE_POLICY_ERROR, 0, values, count, &object, nil))
+    }
+    expect(
+        try kennel.follow("A45, stored"), has: ofDogs.union(["query", "limited"]),
+        not: ofOthers.union(["distinct", "dogs", "liked"]))
+    #expect(kennel.commits == 1)
+    #expect(kennel.lines("sorted") == ["Kermit 1", "Rex 5 of Dachary", "another 1"])
+    try writing(store) { tx in
+        try ok(objstore_collection_clear(tx, kennel.collection("numbers")))
+        try ok(objstore_collection_clear(tx, kennel.collection("notes")))
+    }
+    // The keeper of some dogs was changed, and with it they were.
+    expect(
+        try kennel.follow("A46, emptied"), has: ["numbers", "notes", "who has one", "class"],
+        not: ["words", "key path", "keepers", "Ben", "journal", "tags"])
+    #expect(copy.isEmpty)
+    #expect(kennel.written.last == ["numbers", "notes"])
+    try kennel.close()
+}
+
+@Test("A47: a copy in another store in memory goes its own way") func a47Observed() throws {
+    let kennel = try ObservedKennel(memory: "observed A47"), other = try ObservedKennel(memory: "observed A47, other")
+    let store = try #require(kennel.store), there = try #require(other.store)
+    let wolfie = try writing(store) { tx in try kennel.add(tx, "Wolfie", 1) }
+    try kennel.follow("A47")
+    #expect(try other.follow("A47, the other").isEmpty, "two stores")
+    try reading(store) { view in
+        try writing(there) { tx in
+            var copy = objstore_object()
+            try ok(objstore_copy_object(view, wolfie, tx, .OBJSTORE_POLICY_ERROR, &copy, nil))
+            try other.set(tx, copy, "Hound.age", objstore_int(2))
+        }
+    }
+    expect(
+        try other.follow("A47, copied"), has: ofDogs.union(["query", "limited", "distinct", "by the keeper's name"]),
+        not: ofOthers.union(["dogs", "Ben"]))
+    #expect(try kennel.follow("A47, later").isEmpty)
+    #expect(other.lines("sorted") == ["Rex 5 of Dachary", "Wolfie 2"])
+    #expect(kennel.lines("sorted") == ["Rex 5 of Dachary", "Wolfie 1"])
+    try other.close()
+    try kennel.close()
+}
+
+@Test("A48, A49: copies of what is there, and of what leads in a circle") func a48Observed() throws {
+    let kennel = try ObservedKennel(), other = try ObservedKennel()
+    let store = try #require(kennel.store), there = try #require(other.store)
+    let ann = try writing(store) { tx in try kennel.from(tx, "Keeper", ["id": 2, "name": "Ann"]) }
+    let bob = try writing(there) { tx in try other.from(tx, "Keeper", ["id": 2, "name": "Bob"]) }
+    try kennel.follow("A48")
+    try other.follow("A48, the other")
+    func copy(_ object: objstore_object, _ policy: objstore_policy) throws -> objstore_object {
+        try reading(store) { view in
+            try writing(there) { tx in
+                var copy = objstore_object()
+                try ok(objstore_copy_object(view, object, tx, policy, &copy, nil))
+                return copy
+            }
+        }
+    }
+    #expect(throws: Failure.self) { try copy(ann, .OBJSTORE_POLICY_ERROR) }
+    #expect(try other.follow("A48, refused").isEmpty)
+    #expect(try copy(ann, .OBJSTORE_POLICY_MODIFIED).key == bob.key)
+    expect(try other.follow("A48, modified"), has: ["keepers"], not: ofDogs.union(["dogs", "who has one", "Node"]))
+    #expect(other.lines("keepers").last == "Ann: []")
+    #expect(try copy(ann, .OBJSTORE_POLICY_MODIFIED).key == bob.key && other.follow("A48, again").isEmpty)
+    let a = try writing(store) { tx in
+        let a = try kennel.from(tx, "Node", ["name": "a"])
+        let b = try kennel.from(tx, "Node", ["name": "b", "next": .link(a)])
+        try kennel.set(tx, a, "Node.next", objstore_link(b))
+        return a
+    }
+    #expect(try kennel.follow("A49") == ["Node"])
+    #expect(throws: Failure.self) { try copy(a, .OBJSTORE_POLICY_ERROR) }
+    #expect(try other.follow("A49, the other").isEmpty && kennel.follow("A49, later").isEmpty)
+    // What was begun and is taken back is told to nobody.
     var tx: OpaquePointer?
-    try ok(objstore_begin(kennel.store, &tx))
-    try kennel.add(tx!, "never")
-    try ok(objstore_collection_clear(tx, kennel.pals))
+    try ok(objstore_begin(store, &tx))
+    try kennel.append(tx!, [("never", 1)])
+    try ok(objstore_collection_clear(tx, kennel.collection("dogs")))
     try ok(objstore_cancel(tx))
-    #expect(try kennel.follow("A49") == 0)
+    #expect(try kennel.follow("A49, taken back").isEmpty)
+    try other.close()
     try kennel.close()
 }
 
 @Test("A51 to A54: begun, committed, cancelled") func a51Observed() throws {
-    let kennel = try Kennel()
-    let lost = Kennel.Call(kennel) { tx in try kennel.add(tx, "lost") }
-    try ok(objstore_begin_async(kennel.store, 0, Kennel.body, lost.me, nil, nil))
+    let kennel = try ObservedKennel()
+    let lost = ObservedKennel.Call { tx in try kennel.append(tx, [("lost", 1)]) }
+    try kennel.begin(lost)
     try kennel.finish()
-    #expect(try kennel.follow("A51") == 0)
-    let kept = Kennel.Call(kennel) { _ in }
-    let keeping = Kennel.Call(kennel) { tx in
-        try kennel.add(tx, "kept")
-        try ok(objstore_commit_async(tx, 0, Kennel.completion, kept.me, nil, nil))
+    #expect(try lost.ran == 1 && kennel.follow("A51").isEmpty)
+    let told = ObservedKennel.Call { _ in }
+    let keeping = ObservedKennel.Call { tx in
+        try kennel.append(tx, [("kept", 1)])
+        try kennel.commit(tx, told)
     }
-    try ok(objstore_begin_async(kennel.store, 0, Kennel.body, keeping.me, nil, nil))
+    try kennel.begin(keeping)
     try kennel.finish()
-    #expect(try kept.completed == [.OBJSTORE_OK] && kennel.follow("A52") > 0)
-    var id: objstore_async_id = 0
-    try ok(objstore_write_async(kennel.store, 0, Kennel.body, nil, lost.me, nil, &id))
-    try ok(objstore_cancel_async(kennel.store, id))
+    #expect(try told.completed == [.OBJSTORE_OK] && kennel.follow("A52").contains("dogs"))
+    let never = ObservedKennel.Call { tx in
+        try kennel.append(tx, [("never", 1)])
+        try kennel.commit(tx, told)
+    }
+    try ok(objstore_cancel_async(kennel.store, kennel.begin(never)))
+    try ok(objstore_cancel_async(kennel.store, kennel.write(never)))
     try kennel.finish()
-    #expect(try kennel.follow("A53") == 0)
+    #expect(try never.ran == 0 && never.completed == [] && told.completed.count == 1 && kennel.follow("A53").isEmpty)
+    // A commit that is called off happens, and is told to observers; its completion is not called. Inside and after.
+    let silent = ObservedKennel.Call { tx in
+        try kennel.append(tx, [("inside", 2)])
+        try ok(objstore_cancel_async(kennel.store, kennel.commit(tx, told)))
+    }
+    try kennel.begin(silent)
+    try kennel.finish()
+    #expect(try kennel.follow("A54").contains("dogs"))
+    var tx: OpaquePointer?
+    try ok(objstore_begin(kennel.store, &tx))
+    try kennel.append(tx!, [("after", 3)])
+    try ok(objstore_cancel_async(kennel.store, kennel.commit(tx!, told)))
+    try kennel.finish()
+    #expect(try kennel.follow("A54, after").contains("dogs") && told.completed.count == 1)
+    #expect(kennel.lines("dogs") == ["Rex 5 of Dachary", "kept 1", "inside 2", "after 3"])
     try kennel.close()
 }
 
-@Test("A55, A56: many small ones, and the end") func a55Observed() throws {
-    let kennel = try Kennel()
+@Test("A55: grouped or not, observers see the same") func a55Observed() throws {
+    func make(flags: Int) throws -> (lines: [[String]], syncs: UInt64) {
+        let kennel = try ObservedKennel(), told = ObservedKennel.Call { _ in }
+        var number: Int64 = 0, before = objstore_statistics(), after = objstore_statistics()
+        before.struct_size = UInt32(MemoryLayout<objstore_statistics>.size)
+        after.struct_size = before.struct_size
+        try ok(objstore_get_statistics(kennel.store, &before))
+        let call = ObservedKennel.Call { tx in
+            try kennel.append(tx, [("dog \(number)", number % 17)])
+            number += 1
+            try kennel.commit(tx, told, flags: flags)
+        }
+        for _ in 0..<200 { try kennel.begin(call) }
+        // Meanwhile the other handle looks; at the end it has all.
+        while try kennel.isWriting {
+            try ok(objstore_wait(kennel.store, 10_000, nil))
+            if number % 40 == 7 { try kennel.follow("A55, dog \(number)") }
+        }
+        try kennel.follow("A55")
+        try ok(objstore_get_statistics(kennel.store, &after))
+        #expect(told.completed == Array(repeating: .OBJSTORE_OK, count: 200))
+        let lines = kennel.copies.map(\.lines)
+        try kennel.close()
+        return (lines, after.syncs - before.syncs)
+    }
+    let grouped = try make(flags: OBJSTORE_ASYNC_ALLOW_GROUPING), alone = try make(flags: 0)
+    #expect(grouped.lines == alone.lines)
+    #expect(grouped.syncs < alone.syncs, "\(grouped.syncs), alone \(alone.syncs)")
+}
+
+@Test("A56: closed at once, and the observers see all that was begun") func a56Observed() throws {
+    let kennel = try ObservedKennel()
     var number: Int64 = 0
-    let call = Kennel.Call(kennel) { tx in
-        try kennel.add(tx, "dog \(number)", number % 17)
+    let call = ObservedKennel.Call { tx in
+        try kennel.append(tx, [("last \(number)", number)])
         number += 1
     }
-    for turn in 0..<200 {
-        try ok(objstore_write_async(kennel.store, turn % 2 == 0 ? 1 : 0, Kennel.body, nil, call.me, nil, nil))
-    }
-    try kennel.finish()
-    try kennel.follow("A55")
-    for _ in 0..<20 { try ok(objstore_write_async(kennel.store, 0, Kennel.body, nil, call.me, nil, nil)) }
+    for _ in 0..<20 { try kennel.write(call) }
     try ok(objstore_close(kennel.store))
     kennel.store = nil
-    try kennel.follow("A56")
-    #expect(try kennel.dog.count(kennel.view) == 221)
+    #expect(try kennel.follow("A56").contains("dogs") && call.completed.count == 20)
+    #expect(try kennel.lines("dogs").count == 21 && kennel.count(kennel.view, "Hound") == 21)
     try kennel.close()
 }
 
-@Test("A59, A60, A61: positions, silence, and a writer that takes its time") func a59Observed() throws {
-    let kennel = try Kennel(), store = try #require(kennel.store)
-    var dogs: [objstore_object] = []
-    try writing(store) { tx in
-        dogs = try [("A", 1), ("B", 2), ("C", 3), ("D", 3)].map { try kennel.add(tx, $0, $1) }
+@Test("A57, A58, A61: another thread writes, and neither the loop nor observers wait") func a57Observed() throws {
+    let kennel = try ObservedKennel(), store = try #require(kennel.store)
+    let gate = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+    gate.initialize(repeating: 0, count: 2)
+    defer { gate.deallocate() }
+    let holder = try BackgroundThreadOfTests { [gate] in
+        try? writing(kennel.store!) { tx in
+            cs_store64(gate, 1)
+            while cs_load64(gate + 1) == 0 { sched_yield() }
+            try kennel.add(tx, "first", 30)
+        }
+    }
+    while cs_load64(gate) == 0 { sched_yield() }
+    // A loop that polls both handles, as a program's does.
+    var mine: Int32 = 0, theirs: Int32 = 0
+    try ok(objstore_notify_fd(store, &mine))
+    try ok(objstore_notify_fd(kennel.watching, &theirs))
+    func turn(_ timeout: Int32) throws {
+        var waiting = [mine, theirs].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        try #require(poll(&waiting, 2, timeout) >= 0)
+        if waiting[0].revents != 0 { try ok(objstore_deliver(store, nil)) }
+        if waiting[1].revents != 0 { try kennel.follow("A57, in the loop") }
+    }
+    var item = objstore_object(), shown = ""
+    let call = ObservedKennel.Call { tx in
+        item = try kennel.from(tx, "Luke", ["name": "Take the ring to Mount Doom"])
+    } completion: {
+        // A58: what was made is an object of the store, read where the write has ended.
+        shown = try reading(store) { view in try kennel.name(view, "Luke", item.key) }
+    }
+    try kennel.write(call)
+    for _ in 0..<50 { try turn(0) }
+    #expect(
+        try call.ran == 0 && kennel.isWriting && kennel.lines("Luke").isEmpty && kennel.lines("every one").count == 1)
+    cs_store64(gate + 1, 1)
+    while try kennel.isWriting || kennel.lines("Luke").isEmpty { try turn(10_000) }
+    holder.join()
+    #expect(call.completed == [.OBJSTORE_OK] && shown == "Take the ring to Mount Doom")
+    #expect(try kennel.follow("A61").isEmpty && kennel.lines("Luke") == [shown])
+    #expect(kennel.lines("limited") == ["first 30", "Rex 5 of Dachary"])
+    #expect(
+        try kennel.find(
+            kennel.view, "Luke",
+            reading(store) { view in
+                var id = objstore_null()
+                try ok(objstore_get(view, item, kennel["Luke.id"], nil, &id))
+                return id
+            })?.key == item.key)
+    try kennel.close()
+}
+
+@Test("A59: a deletion, an insertion and a modification") func a59Observed() throws {
+    let kennel = try ObservedKennel(), store = try #require(kennel.store)
+    let dogs = try writing(store) { tx in
+        try [("A", 1), ("B", 2), ("C", 3), ("D", 3)].map { try kennel.add(tx, $0.0, $0.1) }
     }
     try kennel.follow("four more")
     try writing(store) { tx in
         try ok(objstore_delete(tx, dogs[0]))
         try kennel.add(tx, "E", 20)
-        try ok(objstore_set(tx, dogs[2], kennel.dog["age"], objstore_int(0)))
+        try kennel.set(tx, dogs[2], "Hound.age", objstore_int(0))
+        try kennel.set(tx, dogs[1], "Hound.keeper", objstore_link(kennel.keeper))
     }
-    #expect(try kennel.follow("A59") >= 5)
-    // An observer of the writer's that is left out; those of the other handle are not.
-    var told = 0, token: OpaquePointer?
-    try ok(
-        withUnsafeMutablePointer(to: &told) { told in
-            let status = objstore_observe(
-                store, kennel.dog.id, 0,
-                { _, userdata in
-                    userdata!.assumingMemoryBound(to: Int.self).pointee += 1
-                    return .OBJSTORE_OK
-                }, told, nil, &token)
-            if status != .OBJSTORE_OK { return status }
-            do {
-                try writing(store) { tx in
-                    try ok(objstore_delete(tx, dogs[1]))
-                    try ok(objstore_without_notifying(tx, [token], 1))
-                }
-                try ok(objstore_refresh(store, nil, nil))
-            } catch {
-                return .OBJSTORE_USER_STATUS
-            }
-            return objstore_token_close(token)
-        })
-    #expect(try told == 0 && kennel.follow("A60") > 0)
-    // While this thread has a transaction open, one that was called waits, and nobody is told of it.
-    var tx: OpaquePointer?
-    try ok(objstore_begin(store, &tx))
-    let later = Kennel.Call(kennel) { tx in try kennel.add(tx, "later") }
-    try ok(objstore_write_async(store, 0, Kennel.body, Kennel.completion, later.me, nil, nil))
-    try kennel.add(tx!, "first")
-    #expect(try kennel.follow("A61, meanwhile") == 0)
-    try ok(objstore_commit(tx, nil))
-    try kennel.finish()
-    #expect(try later.completed == [.OBJSTORE_OK] && kennel.follow("A61") > 0)
+    expect(
+        try kennel.follow("A59"), has: ofDogs.union(["behind a link", "inverse", "keepers"]),
+        not: ["Luke", "Node", "words", "journal", "dogs"])
+    #expect(kennel.lines("inverse") == ["Rex 5 of Dachary", "B 2 of Dachary"])
+    #expect(kennel.written == [], "what leads here is not written in the keeper")
+    // The keeper's name is read by all whose it is, and is what sections go by.
+    try writing(store) { tx in try kennel.set(tx, kennel.keeper, "Keeper.name", objstore_string(text("Zoe"))) }
+    #expect(try kennel.follow("A59, the keeper").isSuperset(of: ["behind a link", "by the keeper's name", "keepers"]))
+    #expect(kennel.lines("inverse") == ["Rex 5 of Zoe", "B 2 of Zoe"])
+    try writing(store) { tx in try ok(objstore_delete(tx, kennel.object("Hound", 0))) }
+    #expect(try kennel.follow("A59, out of all").isSuperset(of: ["dogs", "liked", "inverse", "young of the list"]))
+    #expect(kennel.written == [["name"], ["dogs", "liked"]])
+    try kennel.close()
+}
+
+@Test("A59: a deletion, an insertion and a modification inside of a mixed value") func a59InMixedValues() throws {
+    let kennel = try ObservedKennel(), store = try #require(kennel.store), journal = kennel["Keeper.journal"]
+    func path(_ steps: Mixed.Step...) -> [objstore_value] { steps.map(\.value) }
+    try writing(store) { tx in
+        let wood = objstore_string(text("wood")), meal = objstore_string(text("meal"))
+        try ok(objstore_mixed_insert(tx, kennel.keeper, journal, path(.key("entries"), .index(1)), 2, meal))
+        try ok(objstore_mixed_remove(tx, kennel.keeper, journal, path(.key("entries"), .index(2)), 2))
+        let tag = path(.key("entries"), .index(0), .key("tags"), .index(0))
+        try ok(objstore_mixed_set(tx, kennel.keeper, journal, tag, 4, wood))
+    }
+    expect(
+        try kennel.follow("A59, inside"), has: ["journal", "entries", "tags", "class"],
+        not: ["weather", "words", "notes", "keepers", "key path"])
+    #expect(kennel.lines("entries") == [#"{tags: [text("wood")], what: text("walk")}"#, #"text("meal")"#])
+    #expect(kennel.lines("tags") == [#"text("wood")"#] && kennel.written == [["journal"]])
+    // Where the tags were is another thing now, and then a list again, and the map goes.
+    try writing(store) { tx in
+        try ok(objstore_mixed_remove(tx, kennel.keeper, journal, path(.key("entries"), .index(0)), 2))
+        try ok(objstore_mixed_remove(tx, kennel.keeper, journal, path(.key("weather")), 1))
+    }
+    expect(try kennel.follow("A59, gone"), has: ["journal", "entries", "tags", "weather"], not: ["words", "keepers"])
+    #expect(kennel.lines("tags").isEmpty && kennel.lines("weather").isEmpty)
+    try writing(store) { tx in
+        let entry = try Mixed.map(["tags": .list([.int(1), .int(2)])]).packed()
+        try ok(objstore_mixed_insert(tx, kennel.keeper, journal, path(.key("entries"), .index(0)), 2, entry))
+    }
+    expect(try kennel.follow("A59, again"), has: ["journal", "entries", "tags"], not: ["weather", "words", "keepers"])
+    #expect(kennel.lines("tags") == ["int(1)", "int(2)"])
+    try kennel.close()
+}
+
+@Test("A60: a write that one of two observers is not told of, and a later one") func a60Observed() throws {
+    let kennel = try ObservedKennel(), store = try #require(kennel.store)
+    try writing(store) { tx in try kennel.append(tx, [("A", 1), ("B", 2), ("C", 3)]) }
+    try kennel.follow("three more")
+    // Two of the writer's own: of the list, and of what a query finds; each of them twice.
+    func line(_ view: OpaquePointer) throws -> [String] {
+        try found(view, kennel.object("Hound", 0).class_id, "TRUEPREDICATE SORT(name ASC)").map {
+            try kennel.name(view, "Hound", $0)
+        }
+    }
+    let copies = (0..<2).map { ObservedCopy("results \($0)", line) }
+    let view = try liveView(store)
+    let all = try query(view, kennel.object("Hound", 0).class_id, "TRUEPREDICATE SORT(name ASC)")
+    for copy in copies {
+        try ok(
+            objstore_query_observe(
+                all, store, UInt32(OBJSTORE_OBSERVE_INITIAL), ObservedCopy.handler, copy.me, nil, &copy.token))
+    }
+    try ok(objstore_query_close(all))
+    try ok(objstore_view_close(view))
+    try ok(objstore_refresh(store, nil, nil))
+    try writing(store) { tx in
+        try ok(objstore_delete(tx, kennel.object("Hound", 1)))
+        try ok(objstore_without_notifying(tx, [copies[0].token], 1))
+    }
+    try ok(objstore_refresh(store, nil, nil))
+    #expect(copies.map(\.told) == [1, 2] && copies[1].lines == ["B", "C", "Rex"])
+    #expect(copies[0].lines == ["A", "B", "C", "Rex"], "its program has shown it already")
+    #expect(try kennel.follow("A60").isSuperset(of: ["dogs", "sorted", "young of the list", "by age"]))
+    copies[0].shows(["B", "C", "Rex"])
+    try writing(store) { tx in try kennel.append(tx, [("Anton", 4)]) }
+    try ok(objstore_refresh(store, nil, nil))
+    #expect(copies.map(\.told) == [2, 3])
+    for copy in copies { #expect(copy.lines == ["Anton", "B", "C", "Rex"]) }
+    try kennel.follow("A60, later")
+    for copy in copies { try ok(objstore_token_close(copy.token)) }
     try kennel.close()
 }

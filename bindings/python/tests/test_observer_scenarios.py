@@ -193,7 +193,10 @@ def test_a43_a50_append_asynchronously(kennel):
         assert kennel.follow("A50") >= 2
 
     asyncio.run(main())
-    assert [dog.name for dog in kennel.keeper.dogs] == ["Rex", "Ben", "Lita", "Maui"]
+    with store.write():
+        kennel.keeper.dogs.extend([Hound(name="Ben", age=13), Hound(name="Lita", age=9)])
+    assert kennel.follow("A43, synchronously") > 8
+    assert [dog.name for dog in kennel.keeper.dogs] == ["Rex", "Ben", "Lita", "Maui", "Ben", "Lita"]
 
 
 def test_a44_a45_a46_find_and_copy(kennel):
@@ -239,6 +242,13 @@ def test_a47_a48_a49_copies_to_another(kennel, tmp_path):
     with pytest.raises(objstore.Error), kennel.store.write():
         kennel.store.create(Node, circle)
     assert kennel.follow("A49") == 0
+    with kennel.store.write():
+        a = kennel.store.add(Node(name="a"))
+        a.next = Node(name="b", next=a)
+    assert kennel.follow("A49, a circle of objects") == 1
+    with pytest.raises(objstore.Error, match="cyclic"), other.store.write():
+        other.store.copy(a)
+    assert other.follow("A49, the other") == 0
     other.close()
 
 
@@ -329,9 +339,17 @@ def test_a59_a60_positions_and_silence(kennel):
         store.add(Hound(name="E", age=20))
         dogs[2].age = 0
     kennel.follow("A59")
-    told = []
-    silent = dogs.observe(lambda change: told.append("silent"), initial=False)
-    heard = dogs.observe(lambda change: told.append("heard"), initial=False)
+    told, positions = [], {}
+
+    def telling(name):
+        def tell(change):
+            told.append(name)
+            positions[name] = change.deletions, change.insertions, change.modifications
+
+        return tell
+
+    silent = dogs.observe(telling("silent"), initial=False)
+    heard = dogs.observe(telling("heard"), initial=False)
     with store.write(without_notifying=[silent]):
         store.delete(dogs[0])
     store.refresh()
@@ -340,6 +358,7 @@ def test_a59_a60_positions_and_silence(kennel):
         store.add(Hound(name="F"))
     store.refresh()
     assert sorted(told) == ["heard", "heard", "silent"]
+    assert positions["silent"] == positions["heard"] == ([], [4], []), "the later change alone"
     kennel.follow("A60, later")
     silent.close()
     heard.close()
@@ -519,5 +538,5 @@ def test_another_process_and_one_table(kennel):
     subprocess.run([sys.executable, "-c", WRITER, str(kennel.path), "11"], check=True, env=ENVIRONMENT, timeout=120)
     assert table.update()
     count = len(kennel.watching.objects(Hound))
-    assert table._repr_html_().count("<td>the end</td>") == min(4, count) and table._count == count
+    assert table._repr_html_().count("<td>the end</td>") == min(4, count) and table._content.count == count
     table.close()
