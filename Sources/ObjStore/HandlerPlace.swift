@@ -108,8 +108,8 @@ extension ObjectSpace {
     }
 }
 
-/// A collection whose changes can be observed.
-public protocol ObservableCollection: SendableMetatype {
+/// Whatever is observed through one requirement: collections, and dynamic objects.
+public protocol _Observed: SendableMetatype {
     /// What its handlers get.
     associatedtype Change
 
@@ -118,7 +118,10 @@ public protocol ObservableCollection: SendableMetatype {
     ) throws(ObjStoreError) -> NotificationToken
 }
 
-extension ObservableCollection {
+/// A collection whose changes can be observed.
+public protocol ObservableCollection: _Observed {}
+
+extension _Observed {
     /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue: nobody has to deliver. With a
     /// concurrent queue on any of its threads, and never on two at a time. What it throws or reports goes to
     /// `Configuration.onError`.
@@ -178,7 +181,7 @@ extension HandlerPlace {
 
 extension _ObservableObject {
     /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue; see
-    /// ``ObservableCollection/observe(keyPaths:on:_:)-queue``.
+    /// ``_Observed/observe(keyPaths:on:_:)-queue``.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
@@ -193,7 +196,7 @@ extension _ObservableObject {
     ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
 
     /// The same from a version on that the program has written down: see
-    /// ``ObservableCollection/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
+    /// ``_Observed/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]? = nil, since bookmark: Bookmark,
@@ -218,7 +221,7 @@ extension _ObservableObject {
 
 extension ProjectionType {
     /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue; see
-    /// ``ObservableCollection/observe(keyPaths:on:_:)-queue``.
+    /// ``_Observed/observe(keyPaths:on:_:)-queue``.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
@@ -233,7 +236,7 @@ extension ProjectionType {
     ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
 
     /// The same from a version on that the program has written down: see
-    /// ``ObservableCollection/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
+    /// ``_Observed/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]? = nil, since bookmark: Bookmark,

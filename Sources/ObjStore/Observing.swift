@@ -68,16 +68,22 @@ extension Results {
         }
         let live = space, question = question
         return try asking(space.view) { (view, _, query) throws(StoreError) in
-            let list = try view.find(query)
-            while true {
-                do throws(StoreError) {
-                    let options = ObserverOptions(initial: true, keyPaths: keyPaths, paused: paused)
-                    return try list.observe(options, on: hub) { handler(ChangeSet($0, live, question)) }
-                } catch {
-                    // Another thread has moved the view meanwhile.
-                    guard error.code == .wrongView else { throw error }
-                    _ = try list.update()
-                }
+            let options = ObserverOptions(initial: true, keyPaths: keyPaths, paused: paused)
+            return try view.find(query).observeNow(options, on: hub) { handler(ChangeSet($0, live, question)) }
+        }
+    }
+}
+
+extension ObjStoreCore.Results {
+    /// What the query finds, against what the view shows: it may move meanwhile.
+    func observeNow(
+        _ options: ObserverOptions, on hub: ObserverHub?, _ handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        while true {
+            do throws(StoreError) { return try observe(options, on: hub, handler: handler) } catch {
+                // Another thread has moved it.
+                guard error.code == .wrongView, view.kind == .live else { throw error }
+                _ = try update()
             }
         }
     }
@@ -137,23 +143,36 @@ extension _ObservableObject {
         guard let live = _space, let binding = _binding?.takeUnretainedValue() else {
             throw ObjStoreError(.wrongView, "an unmanaged object cannot be observed: it is in no store", class: name)
         }
-        guard !live.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object never changes", class: name) }
         guard type(of: self) == Self.self else {
             throw ObjStoreError(
                 .wrongType, "the handler is given \(Self.self), and the object is \(ClassInfo.indefinite(name))",
                 class: name)
         }
-        if live.handle.isWriting, binding.exists(_key), (try? live.view.exists(binding.id(_key))) == false {
-            throw ObjStoreError(
-                .noSuchObject, "the object \(name)#\(_key) is not committed yet: it can be observed after the write",
-                class: name)
+        return try live.observe(binding.id(_key), names, place) { try handler(ChangeSet<Self>($0, live, .all)) }
+    }
+}
+
+extension ObjectSpace {
+    /// Observes an object of it.
+    func observe(
+        _ id: ObjectID, _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (ObjStoreCore.ChangeSet) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        func refused(_ code: ObjStoreError.Code, _ why: (String) -> String) -> ObjStoreError {
+            let name = try? current.classInfo(id.classID).name
+            return ObjStoreError(code, why(name.map { "\($0)#\(id.key)" } ?? "\(id.key)"), class: name)
         }
-        let id = binding.id(_key)
-        return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
+        guard !isFrozen else { throw refused(.wrongView) { _ in "a frozen object never changes" } }
+        if handle.isWriting, (try? current.exists(id)) == true, (try? view.exists(id)) == false {
+            throw refused(.noSuchObject) {
+                "the object \($0) is not committed yet: it can be observed after the write"
+            }
+        }
+        return try HandlerPlace.token(place, handle) { (hub) throws(ObjStoreError) in
             try core { () throws(StoreError) in
-                let options = ObserverOptions(keyPaths: names, paused: HandlerPlace.beginsPaused(place))
-                return try live.handle.store.observe(id, in: live.view, options, on: hub) { changes in
-                    live.telling(place) { try handler(ChangeSet<Self>(changes, live, .all)) }
+                let options = ObserverOptions(keyPaths: keyPaths, paused: HandlerPlace.beginsPaused(place))
+                return try handle.store.observe(id, in: view, options, on: hub) { changes in
+                    self.telling(place) { try handler(changes) }
                 }
             }
         }

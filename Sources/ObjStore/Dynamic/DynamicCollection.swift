@@ -4,7 +4,7 @@ internal import ObjStoreCore
 ///
 /// What cannot be read is reported, as in properties; what changes throws. Elements that are objects are read as such,
 /// others as values.
-public struct DynamicCollection {
+public struct DynamicCollection: Sendable {
     let object: DynamicObject
     let name: String
 

@@ -162,8 +162,7 @@ public struct DynamicObject: Sendable {
                     throw StoreError(.wrongType, "\(name) is \(value.kind.indefinite), not a link").at(
                         class: nil, property: name)
                 }
-                return other(
-                    ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: id.storeTag, key: value.low))
+                return linked(value)
             }
         }
     }
@@ -189,10 +188,21 @@ public struct DynamicObject: Sendable {
     private func withValue<T>(
         _ name: String, _ body: (Value, PropertyInfo) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        let view = view, property = try property(name)
+        let info = try view.propertyInfo(try property(name))
+        return try withValue(info) { (value) throws(StoreError) in try body(value, info) }
+    }
+
+    func withValue<T>(
+        _ property: PropertyInfo, _ body: (Value) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
-        return try body(try view.value(id, property, &buffer), try view.propertyInfo(property))
+        return try body(try view.value(id, property.propertyID, &buffer))
+    }
+
+    /// The object that a link leads to.
+    func linked(_ link: Value) -> DynamicObject {
+        other(ObjectID(classID: UInt32(truncatingIfNeeded: link.high), storeTag: id.storeTag, key: link.low))
     }
 
     func reporting<T>(_ none: T, _ body: () throws(StoreError) -> T) -> T {

@@ -10,7 +10,7 @@ public struct DynamicResults: Sendable {
     }
 
     let space: ObjectSpace
-    private let className: String
+    let className: String
     private let question: Question
     private let cache = ResultsCache<DynamicObject>()
 
@@ -182,7 +182,7 @@ public struct DynamicResults: Sendable {
         return list
     }
 
-    private func query(_ view: View) throws(ObjStoreError) -> ObjStoreCore.Query {
+    func query(_ view: View) throws(ObjStoreError) -> ObjStoreCore.Query {
         switch question {
         case .all: ObjStoreCore.Query(all: try core { () throws(StoreError) in try view.findClass(className) })
         case .query(let query): query

@@ -12,7 +12,7 @@ public protocol PositionedChange: SendableMetatype {
 extension ChangeSet: PositionedChange {}
 extension ProjectedChangeSet: PositionedChange {}
 extension CollectionChange: PositionedChange {}
-extension DynamicCollectionChange: PositionedChange {}
+extension DynamicChange: PositionedChange {}
 
 /// What a screen can show as a list: see ``LiveList`` and ``ListSource/snapshots(keyPaths:interval:)``.
 public protocol ListSource<ListElement>: ObservableCollection where Change: PositionedChange {
@@ -48,6 +48,10 @@ extension DynamicCollection: ListSource {
     public static func _listed(after change: DynamicCollectionChange) -> Pinned<AnyValue> {
         Pinned(change.collection.values)
     }
+}
+
+extension DynamicResults: ListSource {
+    public static func _listed(after change: DynamicResultsChange) -> Pinned<DynamicObject> { change.results.pinned() }
 }
 
 /// An element in a list that follows, and which one it is.

@@ -19,7 +19,7 @@ extension SectionedResults {
     ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), one: nil, handler) }
 
     /// The same from a version on that the program has written down: see
-    /// ``ObservableCollection/observe(keyPaths:since:_:)``.
+    /// ``_Observed/observe(keyPaths:since:_:)``.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]? = nil, since bookmark: Bookmark,
