@@ -23,26 +23,11 @@ extension Results {
         try observing(keyPaths, handler)
     }
 
-    /// The same with key paths: `results.observe(keyPaths: [\.age]) { change in … }`.
-    ///
-    /// Errors: also `.invalidQuery` for a key path that is none of a `@Persisted` property of the class.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(keyPaths, handler)
-    }
-
     // For other modules of the package.
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         try observe(names: names, nil, handler)
-    }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: try ClassInfo.names(keyPaths), nil, handler)
     }
 
     func observe(

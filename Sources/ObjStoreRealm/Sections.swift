@@ -6,11 +6,11 @@ extension SectionedResults {
     /// See `observe` of ObjStore. Where it cannot, nothing is observed.
     public func observe(
         keyPaths: [String]? = nil, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) -> NotificationToken { reporting { try observing(keyPaths, one: nil, handler) } }
+    ) -> NotificationToken { reporting { try observing(keyPaths, handler) } }
     public func observe(
         keyPaths: [PartialKeyPath<SectionElement>],
         _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) -> NotificationToken { reporting { try observing(keyPaths, one: nil, handler) } }
+    ) -> NotificationToken { reporting { try observing(keyPaths, handler) } }
 }
 
 extension ResultsSection {

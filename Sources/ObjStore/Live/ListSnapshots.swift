@@ -15,7 +15,8 @@ extension CollectionChange: PositionedChange {}
 extension DynamicChange: PositionedChange {}
 
 /// What a screen can show as a list: see ``LiveList`` and ``ListSource/snapshots(keyPaths:interval:)``.
-public protocol ListSource<ListElement>: ObservableCollection where Change: PositionedChange {
+public protocol ListSource<ListElement>: ObservableCollection
+where Change: PositionedChange, ObservingFailure == ObjStoreError {
     associatedtype ListElement
     /// The elements after a change, frozen.
     static func _listed(after change: Change) -> Pinned<ListElement>

@@ -61,13 +61,6 @@ extension ProjectedResults {
         keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
 
-    /// The same with key paths of the projection: `results.observe(keyPaths: [\.firstName]) { change in … }`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Element>],
-        _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
-
     // For other modules of the package.
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
@@ -75,13 +68,6 @@ extension ProjectedResults {
         try base.observing(try ProjectionInfo.of(Element.self).observed(names)) {
             try handler(ProjectedChangeSet($0))
         }
-    }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<Element>],
-        _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        let info = try ProjectionInfo.of(Element.self)
-        return try base.observing(try info.observed(try info.fields(keyPaths))) { try handler(ProjectedChangeSet($0)) }
     }
 
     /// What changes of what is projected, for a task: `for await change in results.changes { … }`.

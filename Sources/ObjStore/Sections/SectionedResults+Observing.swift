@@ -9,22 +9,7 @@ extension SectionedResults {
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]? = nil, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) throws -> NotificationToken { try observing(keyPaths, one: nil, handler) }
-
-    /// The same with key paths: `sections.observe(keyPaths: [\.age]) { change in … }`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<SectionElement>],
-        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), one: nil, handler) }
-
-    /// The same from a version on that the program has written down: see
-    /// ``_Observed/observe(keyPaths:since:_:)``.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, since bookmark: Bookmark,
-        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) throws -> NotificationToken { try observe(keyPaths, one: nil, HandlerPlace(since: bookmark), handler) }
+    ) throws -> NotificationToken { try observing(keyPaths, handler) }
 
     /// What changes, for a task: `for await change in sections.changes { … }`; see ``Results/changes``.
     public var changes: SectionChangeSequence<Key, SectionElement> {
@@ -40,24 +25,29 @@ extension SectionedResults {
 
     // For other modules of the package.
     package func observing(
-        _ names: [String]?, one: Key?,
-        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) throws -> NotificationToken { try observe(names, one: one, nil, handler) }
+        _ names: [String]?, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observe(names, one: nil, nil, handler) }
 
-    private func observe(
+    /// What the function that says the keys throws is thrown as it is.
+    fileprivate func observe(
         _ names: [String]?, one: Key?, _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
     ) throws -> NotificationToken {
         let live = results.space
-        let observer = try observer(names, one: one, paused: HandlerPlace.beginsPaused(place)) { change in
-            live.telling(place) { try handler(change) }
-        }
-        return try HandlerPlace.token(place, live.handle) { (_) throws(ObjStoreError) in observer }
+        var thrown: (any Error)?
+        do {
+            return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
+                do {
+                    return try observer(names, one: one, on: hub, paused: HandlerPlace.beginsPaused(place)) { change in
+                        live.telling(place) { try handler(change) }
+                    }
+                } catch {
+                    thrown = error
+                    throw error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
+                }
+            }
+        } catch { throw thrown ?? error }
     }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<SectionElement>], one: Key?,
-        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), one: one, handler) }
 
     /// - Parameters:
     ///   - one: the key of the one section that is observed; nil: all.
@@ -90,7 +80,7 @@ extension SectionedResults {
                     ) { handler(SectionChangeSet($0, self, owned)) }
                 } catch {
                     // Another thread has moved the view meanwhile.
-                    guard error.code == .wrongView else { throw error }
+                    guard error.code == .wrongView, list.view.kind == .live else { throw error }
                     _ = try sections.update()
                 }
             }
@@ -116,27 +106,43 @@ extension ResultsSection {
         keyPaths: [String]? = nil, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
     ) throws -> NotificationToken { try observing(keyPaths, handler) }
 
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<SectionElement>],
-        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), handler) }
-
     // For other modules of the package.
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try _observe(names, nil, handler) }
+}
+
+extension SectionedResults: ObservableCollection, _KeyPathObserved {
+    public typealias ObservingFailure = any Error
+
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
+    ) throws -> NotificationToken { try observe(keyPaths, one: nil, place, handler) }
+
+    public static func _names(_ keyPaths: [PartialKeyPath<SectionElement>]) throws -> [String] {
+        try ClassInfo.names(keyPaths)
+    }
+}
+
+extension ResultsSection: ObservableCollection, _KeyPathObserved {
+    public typealias ObservingFailure = any Error
+
+    public func _observe(
+        _ keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
     ) throws -> NotificationToken {
         guard let parent else {
             throw ObjStoreError(
                 .wrongView, "this section is one of nothing, and never changes",
                 class: ClassInfo.name(of: SectionElement.self))
         }
-        return try parent.observing(names, one: key, handler)
+        return try parent.observe(keyPaths, one: key, place, handler)
     }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<SectionElement>],
-        _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
-    ) throws -> NotificationToken { try observing(try ClassInfo.names(keyPaths), handler) }
+
+    public static func _names(_ keyPaths: [PartialKeyPath<SectionElement>]) throws -> [String] {
+        try ClassInfo.names(keyPaths)
+    }
 }
 
 /// The changes of results in sections; see ``SectionedResults/changes``. Each loop over it starts again.
