@@ -247,9 +247,12 @@ import Testing
                 codes.append(code { _ = try new?.observe { _ in } })
             }
             codes.append(code { _ = try migration.transaction.dynamicObjects("Beast").observe { _ in } })
+            let typed = migration.transaction.objects(Beast.self)
+            codes.append(code { _ = try typed.observe { _ in } })
+            codes.append(code { _ = try typed.sectioned(by: \.age).observe { _ in } })
         }
         try Store(configuration).close()
-        #expect(codes.take() == [ObjStoreError.Code?](repeating: .wrongView, count: 9))
+        #expect(codes.take() == [ObjStoreError.Code?](repeating: .wrongView, count: 11))
     }
 
     // MARK: One object

@@ -94,16 +94,13 @@ public struct ListSnapshot<Element>: RandomAccessCollection, @unchecked Sendable
 
     fileprivate init(_ elements: Pinned<Element>, _ change: some PositionedChange, after ids: inout RowIDs) {
         self.elements = elements
-        isNew = change.isInitial || change.isLost
+        isNew = change.isInitial || change.isLost || !ids.follow(change, to: elements.count)
         if isNew {
             ids.begin(elements.count)
             (deletions, insertions, modifications, moves) = ([], [], [], [])
         } else {
-            deletions = change.deletions
-            insertions = change.insertions
-            modifications = change.modifications
-            moves = change.moves
-            ids.follow(deletions, insertions, moves)
+            (deletions, insertions) = (change.deletions, change.insertions)
+            (modifications, moves) = (change.modifications, change.moves)
         }
         self.ids = ids.all
     }
@@ -132,29 +129,42 @@ private struct RowIDs {
         for _ in 0..<count { all.append(next()) }
     }
 
-    /// In one pass over them.
-    mutating func follow(_ deletions: [Int], _ insertions: [Int], _ moves: [PositionMove]) {
-        if deletions.isEmpty && insertions.isEmpty { return }
-        let moved = Dictionary(uniqueKeysWithValues: moves.map { ($0.to, all[$0.from]) })
-        var after: [Int] = []
-        after.reserveCapacity(all.count - deletions.count + insertions.count)
+    /// False: the change does not lead to so many. A query whose functions answer otherwise when they are asked again
+    /// does so.
+    mutating func follow(_ change: some PositionedChange, to count: Int) -> Bool {
+        let deletions = change.deletions, insertions = change.insertions
+        guard (deletions.last ?? -1) < all.count else { return false }
+        if !deletions.isEmpty || !insertions.isEmpty {
+            let moved = Dictionary(uniqueKeysWithValues: change.moves.map { ($0.to, all[$0.from]) })
+            all = all.without(deletions, with: insertions) { moved[$0] ?? next() }
+        }
+        return all.count == count
+    }
+}
+
+extension Array {
+    /// In one pass: what is at some positions goes, then others come at positions among what there is then; both
+    /// ascend.
+    func without(_ deletions: [Int], with insertions: [Int], _ new: (Int) -> Element) -> [Element] {
+        var after: [Element] = []
+        after.reserveCapacity(count - deletions.count + insertions.count)
         var gone = deletions[...], come = insertions[...]
-        func insert(_ ids: inout RowIDs) {
+        func insert() {
             while let position = come.first, position == after.count {
-                after.append(moved[position] ?? ids.next())
+                after.append(new(position))
                 come.removeFirst()
             }
         }
-        for (position, id) in all.enumerated() {
+        for (position, element) in enumerated() {
             if gone.first == position {
                 gone.removeFirst()
                 continue
             }
-            insert(&self)
-            after.append(id)
+            insert()
+            after.append(element)
         }
-        insert(&self)
-        all = after
+        insert()
+        return after
     }
 }
 
@@ -173,85 +183,19 @@ extension ListSource {
     /// Errors: as of `observe`.
     public func snapshots(
         keyPaths: [String]? = nil, interval: Duration = .zero
-    ) throws(ObjStoreError) -> ListSnapshots<ListElement> { try ListSnapshots(self, keyPaths, interval) }
-}
-
-/// Snapshots of a list, one after the other; see ``ListSource/snapshots(keyPaths:interval:)``.
-public struct ListSnapshots<Element>: AsyncSequence, Sendable {
-    public typealias Failure = Never
-    private let source: Source
-
-    init<Observed: ListSource<Element>>(
-        _ observed: Observed, _ keyPaths: [String]?, _ interval: Duration
-    ) throws(ObjStoreError) {
-        let source = Source()
-        try source.begin(observed, keyPaths, interval)
-        self.source = source
-    }
-
-    public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
-
-    /// What has come and was not taken; nil: nothing. Waits for nothing.
-    func next() -> ListSnapshot<Element>? { source.take() }
-
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let source: Source
-
-        public mutating func next() async -> ListSnapshot<Element>? { await source.next() }
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> ListSnapshot<Element>? {
-            await source.next()
-        }
-    }
-
-    fileprivate final class Source: Sendable {
-        private struct State {
-            var ids = RowIDs()
-            var due: [ListSnapshot<Element>] = []
-            var token: NotificationToken?
-            var place: HandlerPlace?
-        }
-        private let state = Guarded(State())
-        private let signal = TaskSignal()
-
-        func begin<Observed: ListSource<Element>>(
-            _ observed: Observed, _ keyPaths: [String]?, _ interval: Duration
-        ) throws(ObjStoreError) {
-            let signal = signal, place = HandlerPlace { _ in signal.raise() }
-            // The handler is the observer's, and must not keep alive what ends that.
-            let token = try observed._observe(keyPaths, place) { [weak self] change in
-                guard let self else { return }
-                let elements = Observed._listed(after: change)
-                state.withLock { state in
-                    state.due.append(ListSnapshot(elements, change, after: &state.ids))
-                }
+    ) throws(ObjStoreError) -> ListSnapshots<ListElement> {
+        let ids = Guarded(RowIDs())
+        do {
+            return try Snapshots(self, keyPaths, interval) { change in
+                let elements = Self._listed(after: change)
+                return ids.withLock { ListSnapshot(elements, change, after: &$0) }
             }
-            try token.setInterval(interval)
-            state.withLock { ($0.token, $0.place) = (token, place) }
-        }
-
-        /// Delivers what is due.
-        func take() -> ListSnapshot<Element>? {
-            if let due = first() { return due }
-            state.withLock { $0.place }?.deliver()
-            return first()
-        }
-
-        private func first() -> ListSnapshot<Element>? {
-            state.withLock { $0.due.isEmpty ? nil : $0.due.removeFirst() }
-        }
-
-        func next() async -> ListSnapshot<Element>? {
-            while !Task.isCancelled {
-                if let due = take() { return due }
-                guard state.withLock({ $0.place })?.isOpen == true else { break }
-                await signal.wait()
-            }
-            let token = state.withLock { state in
-                defer { state = State() }
-                return state.token
-            }
-            token?.invalidate()
-            return nil
+        } catch {
+            // Nothing else is thrown by a list.
+            throw error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
         }
     }
 }
+
+/// Snapshots of a list; see ``ListSource/snapshots(keyPaths:interval:)``.
+public typealias ListSnapshots<Element> = Snapshots<ListSnapshot<Element>>

@@ -68,6 +68,14 @@ public struct SectionChangeSet<Key: CollectionElement, SectionElement: Object>: 
     /// Of `sectionsToInsert`.
     public var insertedKeys: [Key] { keys(\.inserted, before: false) }
 
+    /// The sections among both that have equal keys: their numbers before and after.
+    var elsewhere: [(before: Int, after: Int)] {
+        do throws(StoreError) { return try changes.sections?.elsewhere() ?? [] } catch {
+            sides.live.handle.reports.report(ObjStoreError(error))
+            return []
+        }
+    }
+
     private func keys(_ list: KeyPath<ChangedKeys, [Value]>, before: Bool) -> [Key] {
         guard let keys = changes.sections?.keys[keyPath: list], !keys.isEmpty else { return [] }
         do throws(ObjStoreError) {

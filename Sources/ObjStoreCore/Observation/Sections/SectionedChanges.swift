@@ -16,6 +16,34 @@ package final class ChangedSections: Sendable {
     ) {
         (self.deleted, self.inserted, self.keys, self.numbers) = (deleted, inserted, keys, numbers)
     }
+
+    /// Numbers before and after of the sections that stand elsewhere among the others: they are in both lists, with
+    /// equal keys. O(n log n) of those in the lists.
+    package func elsewhere() throws(StoreError) -> [(before: Int, after: Int)] {
+        if deleted.isEmpty || inserted.isEmpty { return [] }
+        func byKey(_ keys: [Value]) throws(StoreError) -> [Int] {
+            var failure: StoreError?
+            let places = keys.indices.sorted { a, b in
+                do throws(StoreError) { return try SortColumn.order(keys[a], keys[b]) < 0 } catch {
+                    failure = error
+                    return false
+                }
+            }
+            if let failure { throw failure }
+            return places
+        }
+        let coming = try byKey(keys.inserted)
+        var found: [(before: Int, after: Int)] = [], next = 0
+        for place in try byKey(keys.deleted) {
+            let key = keys.deleted[place]
+            while next < coming.count, try SortColumn.order(keys.inserted[coming[next]], key) < 0 { next += 1 }
+            guard next < coming.count else { break }
+            if try SortColumn.order(keys.inserted[coming[next]], key) == 0 {
+                found.append((Int(deleted[place]), Int(inserted[coming[next]])))
+            }
+        }
+        return found
+    }
 }
 
 /// What happened to objects in sections, with their places before and after.
