@@ -3945,7 +3945,8 @@ OBJSTORE_API objstore_status objstore_notify_fd(objstore *store, int32_t *fd)
 /** Calls the handlers of all change sets that are due, on this thread, and the bodies and completions of asynchronous
  * writes (section 19); returns, and `delivered` (NULL: not wanted) is how many. Several threads may deliver at a time;
  * each change set is delivered on one of them. Blocks for your handlers only.
- * Errors: CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost. */
+ * Errors: CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost; REPLACED:
+ * another store has been opened in the place of this one, and all that was committed before has been told. */
 OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store));
 

@@ -101,7 +101,7 @@ extension Observer {
 
 extension ObserverScope {
     /// Whether a version has what is observed, where that is one thing.
-    fileprivate func isThere(in snapshot: Snapshot) throws(StoreError) -> Bool {
+    func isThere(in snapshot: Snapshot) throws(StoreError) -> Bool {
         if observesCommits { return true }
         if case .collection(let collection) = way { return try collection.elements(in: snapshot) != nil }
         guard let key else { return true }

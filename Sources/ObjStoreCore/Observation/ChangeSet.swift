@@ -35,6 +35,8 @@ package final class ChangeSet: @unchecked Sendable {
     weak var observer: Observer?
     /// Set by a handler that could not do its work: it comes again, with what is committed meanwhile.
     package var isUntold = false
+    /// Of an observer of one object: it is not there any more, and nothing more is to be told.
+    var isOfDeletedObject = false
 
     package enum Elements: Sendable {
         /// Object keys.

@@ -57,6 +57,9 @@ extension ObserverHub {
             && (observer.wantsInitial || observer.knownVersion < version && !observer.isHeld(at: version))
     }
 
+    /// Whoever delivers finds out, also where nothing is to be told.
+    func noticeReplaced() { raise { true } }
+
     var nextDue: Int64? {
         lock.withLock {
             if !hasIntervals { return nil }
@@ -82,7 +85,8 @@ extension ObserverHub {
     ///
     /// - Parameter changesOnly: bodies and completions of asynchronous writes stay due.
     /// Errors: inCallback, closedHandle; what a handler returned (the first failure, after all were called);
-    /// what failed in reading the changes (the observer keeps what it knew, so nothing is lost).
+    /// what failed in reading the changes (the observer keeps what it knew, so nothing is lost); `.replaced`: another
+    /// store has the place of this one, and all that was committed before has been told.
     package func deliver(changesOnly: Bool = false) throws(StoreError) -> Int {
         try database.checkOpen()
         let thread = ThreadIdentity.current
@@ -127,6 +131,8 @@ extension ObserverHub {
                 }
                 if fork.isChild { break }
             }
+            // What was committed before is told first.
+            if calls == 0 { try database.checkNotReplaced() }
         } catch {
             failed(error)
             isReadable = false

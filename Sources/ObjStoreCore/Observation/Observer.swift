@@ -120,7 +120,9 @@ package final class Observer: @unchecked Sendable {
         isGone = try scope.isOver(in: snapshot) && !scope.isCollection
         answer = isGone ? ObservedAnswer() : try find(in: snapshot)
         known = snapshot
-        return try initial(isLost: true)
+        let changes = try initial(isLost: true)
+        if scope.key != nil { changes.isOfDeletedObject = try !scope.isThere(in: snapshot) }
+        return changes
     }
 
     /// The initial change set, of the version that it knows: empty. It says, too, where nothing more will come.
@@ -214,6 +216,7 @@ package final class Observer: @unchecked Sendable {
         changes.listBefore = step.listBefore
         changes.sections = step.sections
         changes.isOwnerDeleted = step.isOwnerDeleted
+        changes.isOfDeletedObject = scope.key.map { changes.deleted == [$0] } ?? false
         return changes
     }
 
@@ -243,7 +246,7 @@ package final class Observer: @unchecked Sendable {
     func tell(_ changes: ChangeSet) -> StoreError? {
         changes.observer = self
         let failure = handler!(changes)
-        isOver = changes.isOwnerDeleted && !changes.isUntold
+        isOver = !changes.isUntold && (changes.isOwnerDeleted || changes.isOfDeletedObject)
         return failure
     }
 

@@ -5,6 +5,8 @@ protocol VersionListener: AnyObject {
     var observerCount: Int { get }
     /// A version became visible.
     func notice(_ version: UInt64)
+    /// Another store has the place of this one: nothing more comes.
+    func noticeReplaced()
     /// When one of its observers may be told again, by the monotonic clock; nil: none waits for that.
     var nextDue: Int64? { get }
     /// That time may have come.
@@ -112,7 +114,7 @@ final class ChangeWatch: @unchecked Sendable {
         let number = machine.threadNumber
         lock.withLock { threadNumber = number }
         defer { lock.withLock { threadNumber = 0 } }
-        var seen = start
+        var seen = start, isReplaced = false
         while true {
             // In this order: what is published after the look changes the word that is slept on.
             let rings = shared.event.rings
@@ -126,6 +128,10 @@ final class ChangeWatch: @unchecked Sendable {
             if isBusy {
                 seen = published
                 for hub in hubs { hub.notice(published) }
+            }
+            if shared.isReplaced && !isReplaced {
+                (isReplaced, isBusy) = (true, true)
+                for hub in hubs { hub.noticeReplaced() }
             }
             for hub in hubs where hub.nextDue != nil { hub.noticeTime() }
             for hub in hubs where hub.isDueOnWorker {

@@ -68,6 +68,35 @@ def test_a_replaced_store(tmp_path, how):
         assert sorted(note.id for note in store.objects(Note)) == [10, 11]
 
 
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_who_waits_hears_of_it(tmp_path, how):
+    """A program that only observes."""
+    (tmp_path / "folder").mkdir()
+    path = str(tmp_path / "folder" / "store")
+    if how == "replaced":
+        objstore.open(path + ".other", models=[Note]).close()
+    context = multiprocessing.get_context("spawn")
+    gate, done = context.Event(), context.Event()
+    with objstore.open(path, models=[Note]) as store:
+        told = []
+        token = store.observe(Note, lambda change: told.append(change.insertion_count), initial=False)
+        with store.write():
+            store.add(Note(id=1))
+        assert store.deliver() == 1
+        other = context.Process(target=replace_and_write, args=(path, how, gate, done))
+        other.start()
+        try:
+            with pytest.raises(objstore.Replaced, match="another one has its place"):
+                while not store.wait(60):
+                    pass
+            with pytest.raises(objstore.Replaced):
+                store.deliver()
+        finally:
+            gate.set()
+            other.join()
+        assert other.exitcode == 0 and told == [1] and not token.is_closed
+
+
 def test_a_deleted_store_acknowledges_nothing(tmp_path):
     with objstore.open(tmp_path / "store", models=[Note]) as store:
         with store.write():
