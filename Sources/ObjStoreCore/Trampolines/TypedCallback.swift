@@ -30,8 +30,8 @@ package final class TypedCallback: @unchecked Sendable {
 
     private let signature: Signature
     private let told: TypedEvents
-    /// Column ids, in the order of the words that take a property.
-    private let columnIDs: [UInt32]
+    /// In the order of the words that take a property.
+    private let columns: [(id: UInt32, name: String)]
     private let function: Function
     private let around: CallAround?
     private let description: CallDescription
@@ -59,7 +59,7 @@ package final class TypedCallback: @unchecked Sendable {
         self.signature = signature
         self.function = function
         self.around = around
-        columnIDs = properties.map { cls.columns[$0].id }
+        columns = properties.map { (cls.columns[$0].id, cls.properties[$0].name) }
         var types: [CallDescription.ArgumentType] = []
         /// Offsets in the block, in words.
         var places: [Int] = []
@@ -120,7 +120,7 @@ package final class TypedCallback: @unchecked Sendable {
             // The last version that the observer knows of an object; of one that it was not told of, a silent one.
             let versions = try ([changes.before] + changes.silentVersions).reversed().map {
                 (version) throws(StoreError) in
-                try Side(version, changes.classID, columnIDs)
+                try Side(version, changes.classID, columns)
             }
             for key in changes.deleted {
                 var found: (Side, RowPosition)?
@@ -132,7 +132,7 @@ package final class TypedCallback: @unchecked Sendable {
                 if status != 0 || changes.observer?.isEnded == true { return status }
             }
         }
-        let after = try Side(changes.after, changes.classID, columnIDs)
+        let after = try Side(changes.after, changes.classID, columns)
         for key in changes.inserted {
             let status = try call(after, key, event: 2)
             if status != 0 || changes.observer?.isEnded == true { return status }
@@ -159,7 +159,7 @@ package final class TypedCallback: @unchecked Sendable {
         }
         var status = try callFunction()
         if status != 0 || keys.count == 0 { return status }
-        let after = try Side(changes.after, changes.classID, columnIDs)
+        let after = try Side(changes.after, changes.classID, columns)
         for index in 0..<keys.count {
             if changes.observer?.isEnded == true { break }
             status = try call(after, keys.keys[index], event: 2)
@@ -173,13 +173,15 @@ package final class TypedCallback: @unchecked Sendable {
         let objects: ClusterReader
         let positions: [Int]
 
-        init(_ version: Snapshot, _ classID: UInt32, _ columnIDs: [UInt32]) throws(StoreError) {
+        init(_ version: Snapshot, _ classID: UInt32, _ columns: [(id: UInt32, name: String)]) throws(StoreError) {
             let cls = version.schema.classes[Int(classID)]
             objects = try version.trees.objects(cls)
-            positions = try columnIDs.map { (id) throws(StoreError) in
-                guard let position = cls.columns.firstIndex(where: { $0.id == id }) else {
-                    throw StoreError(.noSuchProperty, "a property of a typed observer does not exist any more").at(
-                        class: cls.name)
+            positions = try columns.map { (column) throws(StoreError) in
+                guard let position = cls.columns.firstIndex(where: { $0.id == column.id }) else {
+                    throw StoreError(
+                        .noSuchProperty,
+                        "\(cls.name).\(column.name), which a typed observer takes, does not exist any more"
+                    ).at(class: cls.name, property: column.name)
                 }
                 return position
             }

@@ -266,3 +266,19 @@ def test_observers_of_what_is_dropped(tmp_path: pathlib.Path) -> None:
                 with newer.write():
                     newer.add(New(name="x"))
                 assert store.deliver() == 1 and told == [("named", [], [3], False)]
+
+
+def test_a_typed_observer_of_what_was_dropped(path: pathlib.Path) -> None:
+    models = before()
+    Dog = models[0]
+    with objstore.open(path, models=models) as store:
+        with store.write():
+            store.add(Dog(id=1, name="Rex", nick="R"))
+        token = store.observe_typed(Dog, ["id", "nick"], "i64, str? -> void", lambda *values: None)
+        make, options, _ = CASES["a property dropped"]
+        with objstore.open(path, models=make(), schema_version=2, **options) as newer, newer.write():
+            newer.get(newer.models["Dog"], 1).age = 3
+        with pytest.raises(objstore.NoSuchProperty, match="Dog.nick, which a typed observer takes") as raised:
+            store.deliver()
+        assert (raised.value.class_name, raised.value.property_name) == ("Dog", "nick")
+        token.close()
