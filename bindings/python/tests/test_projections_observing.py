@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+import objstore
 from objstore import InvalidArgument, NoSuchProperty
-from projected_models import Detailed, Person, PersonView, opened
+from projected_models import MODELS, Address, Detailed, Person, PersonView, opened
 
 
 @pytest.fixture
@@ -177,3 +178,88 @@ def test_loops(store, jason):
 
     names, text = asyncio.run(main())
     assert names == ["David"] and text.startswith("<PersonView of <Changes of Person")
+
+
+def test_a_change_set_says_what_others_say(store, jason):
+    """The pattern of the manual: initial, lost, owner deleted."""
+    told = []
+
+    def tell(change):
+        flags = change.is_initial, change.is_lost, change.is_owner_deleted, change.is_compared, change.is_cleared
+        told.append((flags, change.written(0) if change.modification_count else None))
+
+    with store.objects(PersonView).observe(tell), PersonView(jason).observe(tell):
+        store.deliver()
+        assert told.pop() == ((True, False, False, False, False), None) and told == []
+        after(store, lambda: setattr(jason, "first_name", "x"))
+        assert told == [((False,) * 5, ("first_name",))] * 2
+
+
+def test_one_that_comes_too_late_says_so():
+    told = []
+    with objstore.open(memory="", models=MODELS, observer_lag=2) as store:
+        with store.write():
+            view = PersonView(store.add(Person(id=1)))
+        results = store.objects(PersonView)
+        tokens = [each.observe(lambda c: told.append((c.is_initial, c.is_lost))) for each in (results, view)]
+        store.deliver()
+        told.clear()
+        for _ in range(6):
+            with store.write():
+                view.first_name += "x"
+        store.deliver()
+        assert told == [(False, True)] * 2
+        for token in tokens:
+            token.close()
+
+
+def test_what_was_written_in_a_move(store, jason):
+    told = []
+
+    def tell(change):
+        told.append([(view.base.id, change.written_in_move(at)) for at, view in enumerate(change.moved)])
+
+    ordered = store.objects(Detailed).order_by(Person.first_name)
+    with ordered.observe(tell, keys=["first_name", "boss_city", "zip"], initial=False):
+
+        def body():
+            jason.first_name = "Zoe"
+            jason.boss.address = Address(city="Rome")
+            jason.address.city = "not shown as zip"
+
+        after(store, body)
+        assert told == [[(1, ("first_name", "boss_city"))]]
+    with store.objects(PersonView).order_by(Person.first_name).observe(tell, keys=["first_name"], initial=False):
+        told.clear()
+        after(store, lambda: setattr(jason, "first_name", "A"))
+        assert told == [[(1, ("first_name",))]]
+
+
+def test_a_modification_that_shows_what_was_shown(store, jason):
+    """Something on the way was written; what is shown is None before and after."""
+    told = []
+
+    def tell(change):
+        told.append([(view.base.id, change.written(at)) for at, view in enumerate(change.modified)])
+
+    with store.objects(Detailed).observe(tell, keys=["boss_city"], initial=False):
+        assert Detailed(jason).boss_city is None
+        after(store, lambda: store.delete(jason.boss))
+        assert told == [[(1, ())]]
+
+
+def test_beginning_where_a_program_stopped(store, jason):
+    told, view = [], PersonView(jason)
+    kept = store.freeze()
+    seen = kept.bookmark()
+    with store.write():
+        jason.first_name = "David"
+
+    def tell(change):
+        told.append((change.is_initial, change.is_lost, change.modified_before[0].first_name, change.written(0)))
+
+    for each in (view, store.objects(PersonView)):
+        with each.observe(tell, keys=["first_name"], since=seen):
+            store.deliver()
+            assert told == [(False, False, "Jason", ("first_name",))]
+            told.clear()

@@ -227,7 +227,13 @@ class ObjectChanges(AnyChanges, Generic[M]):
 
     def _both(self, index: int) -> tuple[M, M]:
         """The object of a modification as it was, and as it is."""
-        keys = [self._objects[2][range(self.modification_count)[index]]]
+        return self._as_it_was_and_is(self._objects[2][range(self.modification_count)[index]])
+
+    def _both_of_move(self, index: int) -> tuple[M, M]:
+        return self._as_it_was_and_is(self._objects[3][range(self.move_count)[index]])
+
+    def _as_it_was_and_is(self, key: int) -> tuple[M, M]:
+        keys = [key]
         return self._made(self.before, keys)[0], self._made(self.after, keys)[0]
 
     def written_in_move(self, index: int) -> tuple[str, ...]:

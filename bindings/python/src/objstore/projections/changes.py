@@ -1,6 +1,7 @@
 """What observers of projections are told: change sets whose objects are projections."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..native.callbacks import plain
@@ -34,6 +35,22 @@ class ProjectedChanges(Generic[P]):
     @property
     def is_from_other_process(self) -> bool:
         return self.base.is_from_other_process
+
+    @property
+    def is_compared(self) -> bool:
+        return self.base.is_compared
+
+    @property
+    def is_lost(self) -> bool:
+        return self.base.is_lost
+
+    @property
+    def is_owner_deleted(self) -> bool:
+        return self.base.is_owner_deleted
+
+    @property
+    def is_cleared(self) -> bool:
+        return self.base.is_cleared
 
     @property
     def from_version(self) -> int:
@@ -112,11 +129,19 @@ class ProjectedChanges(Generic[P]):
 
     def written(self, index: int) -> tuple[str, ...]:
         """The names of the properties of the projection that were written in a modification: `index` counts in
-        `modifications`. Of what lies behind a property of the object, whether it is another value."""
-        written = self.base.written(index)
+        `modifications`. Of what lies behind a property of the object, whether it is another value: so there may be
+        none, where something on the way was written, and what is shown is what it was."""
+        return self._names(self.base.written(index), partial(self.base._both, index))
+
+    def written_in_move(self, index: int) -> tuple[str, ...]:
+        """The same of an object that moved: `index` counts in `moves`."""
+        return self._names(self.base.written_in_move(index), partial(self.base._both_of_move, index))
+
+    def _names(self, written: tuple[str, ...], both: Callable[[], tuple[Any, Any]]) -> tuple[str, ...]:
+        """`both`: the object as it was, and as it is."""
         if all(prop.steps.is_direct for prop in self._fields):
             return tuple(prop.name for prop in self._fields if prop.steps.member in written)
-        old, new = self.base._both(index)
+        old, new = both()
         return tuple(
             prop.name
             for prop in self._fields
