@@ -5,6 +5,7 @@ import enum
 import gc
 import threading
 from datetime import datetime, timezone
+from functools import partial
 from random import Random
 
 import pytest
@@ -316,6 +317,40 @@ def test_beginnings_are_told_on_request(store):
         without.close()
         with pytest.raises(objstore.InvalidSignature, match="beginnings are to be told: a word 'event' is missing"):
             found.observe_typed(["name"], "str -> void", print, beginnings=True)
+
+
+def test_typed_observers_begin_where_a_program_stopped(store):
+    with store.write():
+        old = store.create(Turtle, [1])
+    told, kept = [], store.freeze()
+    seen = kept.bookmark()
+    with store.write():
+        old.age = 5
+        store.create(Turtle, {"_id": 2, "age": 0})
+    asked = ["_id", "age"], "event, i64, i64 -> void"
+    for make in (store.objects(Turtle).where(Turtle._id < 9).observe_typed, partial(store.observe_typed, Turtle)):
+        told.clear()
+        with make(*asked, lambda *a: told.append(a), since=seen) as token:
+            store.deliver()
+            assert told == [("inserted", 2, 0), ("modified", 1, 5)] and token.lag == 0
+            with store.write():
+                old.age = 6
+            store.deliver()
+            assert told[2:] == [("modified", 1, 6)]
+        with store.write():
+            old.age = 5
+        with pytest.raises(objstore.InvalidArgument, match="a bookmark"):
+            make(*asked, print, since=b"x")
+    assert store.statistics().observers == 0
+    gone = store.bookmark()  # nobody keeps that version
+    with store.write():
+        old.age = 7
+    told.clear()
+    found = store.objects(Turtle)
+    with found.observe_typed(*asked, lambda *a: told.append(a), beginnings=True, since=gone):
+        store.deliver()
+    assert told == [("began", None, None), ("inserted", 1, 7), ("inserted", 2, 0)]
+    kept.close()
 
 
 def test_a_typed_observer_of_an_inverse(path):

@@ -97,6 +97,7 @@ class TypedToken(Token):
         query: "Query | None" = None,
         deletions: bool = False,
         beginnings: bool = False,
+        since: bytes | None = None,
     ) -> None:
         """`query`: what it finds; None: all objects of the class."""
         if userdata is not None:
@@ -122,6 +123,9 @@ class TypedToken(Token):
         if address == _NOWHERE:
             self.close()
             raise NotSupported(f"{signature!r} has a word that this package does not know")
+        if since is not None:
+            self.pause()
+        self._begin(since)
 
     def _prepare(self, signature: str, meant: "list[Property]", class_name: str) -> int:
         """What makes Python values of the C arguments; the address of the C function to call.

@@ -521,6 +521,7 @@ class Results(Generic[M]):
         userdata: int | None = None,
         deletions: bool = False,
         beginnings: bool = False,
+        since: bytes | None = None,
     ) -> Token:
         """Calls function(…) once for each object that begins to be found, or is found and was changed in one of the
         properties `keys`, with their values as arguments; as of Store.observe_typed:
@@ -532,11 +533,14 @@ class Results(Generic[M]):
         beginnings  also what is there, at the first delivery, and again where it is too late to say what changed: once
                     with "began" as `event` and None for all else, then an insertion for each that is found
 
-        Without `beginnings`: from now on; what is there is not told."""
+        since       a bookmark: the first calls are of what was committed since, or, where that version is not kept any
+                    more, the beginning
+
+        Without `beginnings` and `since`: from now on; what is there is not told."""
         store = self._source._observed()
         token = TypedToken(function)
         query = self._asked(self._source._any_view())
-        token.observe(store, self._binding, keys, signature, userdata, query, deletions, beginnings)
+        token.observe(store, self._binding, keys, signature, userdata, query, deletions, beginnings, since)
         return token
 
     def changes(

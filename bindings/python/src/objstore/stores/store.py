@@ -323,6 +323,7 @@ class Store(OpenStore):
         function: Callable[..., object],
         *,
         userdata: int | None = None,
+        since: bytes | None = None,
     ) -> Token:
         """Calls function(…) once for each object that is created, or changed in one of the properties `keys`, with
         their values as arguments:
@@ -334,10 +335,10 @@ class Store(OpenStore):
         ends the change set (HandlerFailed), be it an int or a Status, or anything else, which is a mistake; with
         "-> void" it does not matter. Of what a query finds, and of deletions: Results.observe_typed.
         A function of ctypes is called natively, no Python involved: section 20 of objstore.h; `userdata`, an address,
-        is its last argument.
+        is its last argument. `since`, a bookmark: first it is called for what was committed since then.
         InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
         token = TypedToken(function)
-        token.observe(self._observed(), self._binding(model), keys, signature, userdata)
+        token.observe(self._observed(), self._binding(model), keys, signature, userdata, since=since)
         return token
 
     def deliver(self) -> int:
