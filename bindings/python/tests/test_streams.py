@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
@@ -234,3 +235,73 @@ def test_the_descriptor_in_a_loop_of_ones_own(store):
             loop.remove_reader(store.notify_fd)
 
     run(main())
+
+
+def test_it_ends_with_the_owner_of_what_is_observed(path):
+    class Puppy(objstore.Model):
+        name: str
+
+    class Kennel(objstore.Model):
+        name: str = objstore.field(primary_key=True)
+        tags: list[str]
+        notes: dict[str, str]
+        dogs: list[Puppy]
+        extra: Any = objstore.field(default_factory=list)
+
+    async def main():
+        with objstore.open(path, models=[Kennel, Puppy]) as store:
+            with store.write():
+                kennel = store.add(
+                    Kennel(name="North", tags=["a"], notes={"b": "c"}, dogs=[Puppy(name="Rex")], extra=[1])
+                )
+            streams = [each.changes(initial=False) for each in (kennel.tags, kennel.notes, kennel.dogs, kennel.extra)]
+
+            async def last(stream):
+                return [(change.is_owner_deleted, change.deletion_count) async for change in stream]
+
+            tasks = [asyncio.create_task(last(stream)) for stream in streams]
+            while not all(stream._arrivals.is_awaited for stream in streams):
+                await asyncio.sleep(0)
+            with store.write():
+                store.delete(kennel)
+            assert await asyncio.gather(*tasks) == [[(True, 1)]] * 4
+            assert all(stream._token.is_closed for stream in streams) and store.statistics().observers == 0
+
+    run(main())
+
+
+def test_a_loop_that_was_closed_around_a_task_disturbs_nobody(store):
+    told = []
+    loop, stream = asyncio.new_event_loop(), store.objects(Turtle).changes(initial=False)
+    task = loop.create_task(anext(stream))
+    loop.run_until_complete(asyncio.sleep(0))
+    assert stream._arrivals.is_awaited
+    loop.close()
+    with store.objects(Turtle).observe(lambda change: told.append(change.insertions), initial=False):
+        with store.write():
+            store.create(Turtle, [1])
+        assert store.deliver() == 2 and told == [[0]]
+        # Another loop goes on where that one was.
+        assert run(anext(stream)).insertions == [0]
+        with store.write():
+            store.create(Turtle, [2])
+        assert run(anext(stream)).insertions == [1]
+    task._log_destroy_pending = False
+    del task
+    gc.collect()
+    stream.close()
+    assert store.statistics().observers == 0
+
+    left = asyncio.new_event_loop()
+    stream = store.objects(Turtle).changes(initial=False)
+    task = left.create_task(anext(stream))
+    left.run_until_complete(asyncio.sleep(0))
+    left.close()
+    stream.close()
+    assert stream._token.is_closed and store.statistics().observers == 0
+    task._log_destroy_pending = False
+
+
+def test_without_a_loop(store):
+    with store.objects(Turtle).changes() as stream, pytest.raises(objstore.InvalidArgument, match="asyncio or trio"):
+        stream.__anext__().send(None)

@@ -218,3 +218,94 @@ def test_a_store_that_is_closed_while_tasks_wait(store: objstore.Store) -> None:
 
     with pytest.raises(objstore.Closed, match="was closed inside of a write"):
         run(main)
+
+
+def test_streams(store: objstore.Store) -> None:
+    async def main() -> None:
+        seen: list[list[int]] = []
+        with store.objects(Dog).changes() as changes:
+            async for change in changes:
+                seen.append([dog.id for dog in change.inserted])
+                if len(seen) == 4:
+                    break
+                with store.write():
+                    store.create(Dog, {"id": len(seen)})
+        assert seen == [[], [1], [2], [3]] and store.statistics().observers == 0
+
+    run(main)
+
+
+def test_streams_of_many_tasks(store: objstore.Store) -> None:
+    async def main() -> None:
+        found: list[list[int]] = []
+
+        async def follow(task_status: Any) -> None:
+            mine: list[int] = []
+            found.append(mine)
+            with store.objects(Dog).changes(initial=False) as changes:
+                task_status.started()
+                async for change in changes:
+                    mine += [dog.id for dog in change.inserted]
+                    if len(mine) == 20:
+                        return
+
+        stop = threading.Event()
+
+        def deliver() -> None:  # another thread wakes them as well
+            while not stop.is_set():
+                store.wait(0.01)
+
+        thread = threading.Thread(target=deliver)
+        thread.start()
+        try:
+            async with trio.open_nursery() as nursery:
+                for _ in range(10):
+                    await nursery.start(follow)
+                for id in range(20):
+                    await store.write_async(lambda tx, id=id: store.add(Dog(id=id)))
+        finally:
+            stop.set()
+            thread.join()
+        assert found == [list(range(20))] * 10
+
+    run(main)
+
+
+def test_streams_are_cancelled_and_go_on(store: objstore.Store) -> None:
+    async def main() -> None:
+        changes = store.objects(Dog).changes(initial=False)
+        with trio.move_on_after(0.02) as scope:
+            await anext(changes)
+        assert scope.cancelled_caught and changes._arrivals.waiter is None
+        with store.write():
+            store.create(Dog, {"id": 1})
+        assert (await anext(changes)).insertions == [0]
+        async with trio.open_nursery() as nursery:
+
+            async def end(close: Any) -> None:
+                while not changes._arrivals.is_awaited:
+                    await trio.lowlevel.checkpoint()
+                close()
+
+            nursery.start_soon(end, changes.close)
+            assert [change async for change in changes] == []
+            changes = store.objects(Dog).changes(initial=False)
+            nursery.start_soon(end, store.close)
+            assert [change async for change in changes] == []
+
+    run(main)
+
+
+def test_streams_raise_what_other_handlers_raise(store: objstore.Store) -> None:
+    async def main() -> None:
+        def fail(change: Any) -> None:
+            raise ValueError("mine")
+
+        with store.objects(Dog).changes(initial=False) as changes, store.observe(Dog, fail, initial=False):
+            with store.write():
+                store.create(Dog, {"id": 1})
+            with pytest.raises(ValueError, match="mine"):
+                await anext(changes)
+            assert (await anext(changes)).insertions == [0]
+
+    run(main)

@@ -1,19 +1,21 @@
-"""Change sets in asyncio: `async for change in results.changes():`."""
+"""Change sets in asyncio and trio: `async for change in results.changes():`."""
 
-import asyncio
 import os
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..errors import Closed, Status
 from ..models.model import Model
+from ..native.callbacks import hand_on
 from ..native.handles import ClosingBlock
+from ..writing.event_loops import running
 from . import delivery
 from .changes import AnyChanges, Changes
 from .element_changes import ElementChanges
 from .tokens import ChangeToken, ElementToken
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterable
     from typing import Self
 
@@ -29,17 +31,66 @@ M = TypeVar("M", bound=Model)
 C = TypeVar("C", bound=AnyChanges)
 
 
+class _AsyncioWaiter:
+    """A task of asyncio that waits."""
+
+    def __init__(self, loop: "asyncio.AbstractEventLoop") -> None:
+        self.loop = loop
+        self.future = loop.create_future()
+
+    @property
+    def is_left(self) -> bool:
+        """Was its loop closed around it?"""
+        return self.loop.is_closed()
+
+    def wake(self) -> None:
+        """Called on any thread."""
+        try:
+            self.loop.call_soon_threadsafe(self._wake)
+        except RuntimeError as error:
+            hand_on(error)
+            if not self.is_left:
+                raise
+
+    def _wake(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
+
+
+class _TrioWaiter:
+    """A task of trio that waits."""
+
+    is_left = False  # trio ends its tasks before itself
+
+    def __init__(self, trio: Any) -> None:
+        self.trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        self.scope = trio.CancelScope()
+
+    def wake(self) -> None:
+        """Called on any thread."""
+        try:
+            self._token.run_sync_soon(self.scope.cancel)
+        except self.trio.RunFinishedError as error:
+            hand_on(error)
+
+
 class _Arrivals(Generic[C]):
     """What came and was not taken yet; and its waiter. Any thread may deliver."""
 
     def __init__(self) -> None:
         self.changes: deque[C] = deque()
-        self.waiter: asyncio.Future[None] | None = None
+        self.waiter: _AsyncioWaiter | _TrioWaiter | None = None
+
+    @property
+    def is_awaited(self) -> bool:
+        waiter = self.waiter
+        return waiter is not None and not waiter.is_left
 
     def wake(self, *_: object) -> None:
         waiter = self.waiter
         if waiter is not None:
-            waiter.get_loop().call_soon_threadsafe(_wake, waiter)
+            waiter.wake()
 
 
 class Arriving:
@@ -78,19 +129,16 @@ class _Descriptor:
             os.close(self.number)
 
 
-def _wake(waiter: "asyncio.Future[None]") -> None:
-    if not waiter.done():
-        waiter.set_result(None)
-
-
 class AnyStream(Generic[C], ClosingBlock):
     """Change sets, one after the other, from the moment on when it was made. Base of streams.
 
     Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while no task
     waits for it, so commits that come while a change is worked on are put together into the next one. Waiting delivers
-    to the other observers of the store, too; what they raise goes to the loop's exception handler.
+    to the other observers of the store, too; what they raise goes to the exception handler of asyncio's loop, and is
+    raised in the task of trio that waits.
 
-    Ends when it is closed or garbage, and with the store. As a context manager it is closed at the end of the block.
+    Ends when it is closed or garbage, with the store, and behind a change that `is_owner_deleted`: nothing more comes.
+    As a context manager it is closed at the end of the block.
     """
 
     def __init__(self, store: "OpenStore") -> None:
@@ -112,9 +160,8 @@ class AnyStream(Generic[C], ClosingBlock):
         for changes in self._arrivals.changes:
             changes._end()
         self._arrivals.changes.clear()
-        waiter = self._arrivals.waiter
-        if waiter is not None:
-            waiter.get_loop().call_soon_threadsafe(_wake, waiter)  # which closes the descriptor
+        if self._arrivals.is_awaited:
+            self._arrivals.wake()  # which closes the descriptor
         else:
             self._close_descriptor()
 
@@ -122,8 +169,8 @@ class AnyStream(Generic[C], ClosingBlock):
         return self
 
     async def __anext__(self) -> C:
-        self._release()
-        if self._arrivals.waiter is not None:
+        self._go_on()
+        if self._arrivals.is_awaited:
             raise RuntimeError("another task waits for the same changes already: call changes() for each")
         while not self._arrivals.changes:
             if self._token.is_closed:
@@ -134,14 +181,14 @@ class AnyStream(Generic[C], ClosingBlock):
 
     def _take(self) -> C | None:
         """What has come, and the change before can be read no more; None: nothing."""
-        self._release()
+        self._go_on()
         if self._arrivals.changes:
             self._shown = self._arrivals.changes.popleft()
         return self._shown
 
     async def _wait(self) -> None:
         """Until something arrived, or it is closed; delivers what is due meanwhile."""
-        loop = asyncio.get_running_loop()
+        trio, loop = running("observe(), and store.wait()")
         if self._descriptor is None:
             try:
                 self._descriptor = _Descriptor(self._store.notify_fd)
@@ -149,18 +196,36 @@ class AnyStream(Generic[C], ClosingBlock):
                 self.close()
                 return
         descriptor = self._descriptor
-        self._arrivals.waiter = waiter = loop.create_future()
-        loop.add_reader(descriptor.number, self._deliver, waiter)
+        waiter = _TrioWaiter(trio) if loop is None else _AsyncioWaiter(loop)
+        self._arrivals.waiter = waiter
         try:
-            if not self._arrivals.changes:  # else another thread delivered it before there was a waiter
-                await waiter
+            if isinstance(waiter, _TrioWaiter):
+                await self._wait_in_trio(waiter, descriptor)
+            else:
+                await self._wait_in_asyncio(waiter, descriptor)
         finally:
-            self._arrivals.waiter = None
-            loop.remove_reader(descriptor.number)
-            if self._token.is_closed:
+            if self._arrivals.waiter is waiter:  # it was not left, and another one waits
+                self._arrivals.waiter = None
+            if self._token.is_closed and not self._arrivals.is_awaited:
                 self._close_descriptor()
 
-    def _deliver(self, waiter: "asyncio.Future[None]") -> None:
+    async def _wait_in_asyncio(self, waiter: _AsyncioWaiter, descriptor: _Descriptor) -> None:
+        loop, future = waiter.loop, waiter.future
+        loop.add_reader(descriptor.number, self._deliver, future)
+        try:
+            if not self._arrivals.changes:  # else another thread delivered it before there was a waiter
+                await future
+        finally:
+            loop.remove_reader(descriptor.number)
+
+    async def _wait_in_trio(self, waiter: _TrioWaiter, descriptor: _Descriptor) -> None:
+        with waiter.scope:
+            while not self._arrivals.changes and not self._token.is_closed:
+                await waiter.trio.lowlevel.wait_readable(descriptor.number)
+                self._deliver(None)
+
+    def _deliver(self, future: "asyncio.Future[None] | None") -> None:
+        """`future`: of the task of asyncio that waits; None: it is one of trio, and runs this."""
         try:
             delivered = delivery.deliver(self._store._open_handle())
         except Closed:
@@ -168,15 +233,24 @@ class AnyStream(Generic[C], ClosingBlock):
             return
         problem = delivered.problem
         if problem is not None and problem.status != Status.CALLBACK:
-            delivered.problem = None
             if isinstance(problem, Closed):
+                delivered.problem = None
                 self.close()
-            elif not waiter.done():
-                waiter.set_exception(problem)
-        delivered.result()  # what handlers raised goes to the loop's exception handler
+            elif future is not None:
+                delivered.problem = None
+                if not future.done():
+                    future.set_exception(problem)
+        delivered.result()  # what handlers raised goes to the exception handler of asyncio's loop
 
     def _close_descriptor(self) -> None:
         self._descriptor = None  # which closes it
+
+    def _go_on(self) -> None:
+        """From the change that was worked on to the next one, if there is any."""
+        if self._shown is not None and self._shown.is_owner_deleted:
+            self.close()
+        else:
+            self._release()
 
     def _release(self) -> None:
         """The change that was worked on can be read no more, and pins nothing."""

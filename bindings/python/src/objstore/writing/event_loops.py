@@ -282,7 +282,7 @@ class TrioStation(Station):
         return None
 
 
-def _running(instead: str) -> "tuple[Any, asyncio.AbstractEventLoop | None]":
+def running(instead: str) -> "tuple[Any, asyncio.AbstractEventLoop | None]":
     """Trio, or the loop of asyncio: whichever the caller is a task of."""
     trio = running_trio()
     loop = None if trio is not None else _running_loop()
@@ -293,7 +293,7 @@ def _running(instead: str) -> "tuple[Any, asyncio.AbstractEventLoop | None]":
 
 async def turn() -> None:
     """Lets what else waits in the caller's loop have its turn."""
-    trio, _ = _running("store.refresh()")
+    trio, _ = running("store.refresh()")
     if trio is not None:
         await trio.lowlevel.checkpoint()
     else:
@@ -304,7 +304,7 @@ async def turn() -> None:
 
 def station(store: "OpenStore") -> Station:
     """That of the caller's loop."""
-    trio, loop = _running("'with store.write():', which waits by keeping its thread, or store.submit_write()")
+    trio, loop = running("'with store.write():', which waits by keeping its thread, or store.submit_write()")
     key = id(loop if trio is None else trio.lowlevel.current_trio_token()), id(store)
     found = _stations.get(key)
     if found is None:
