@@ -210,3 +210,34 @@ def test_a_class_that_another_process_changed(tmp_path: Path) -> None:
         with pytest.raises(objstore.NoSuchProperty, match="Box.a was dropped meanwhile"):
             print(box.a)
         assert box.b == 0
+
+
+HALF = "a\ud800"
+
+
+@pytest.mark.parametrize(
+    "what, call",
+    [
+        ("keys", lambda store: store.observe(Keyed, print, [HALF])),
+        ("keys", lambda store: store.objects(Keyed).observe(print, ["name", HALF])),
+        ("keys", lambda store: store.objects(Keyed).changes([HALF])),
+        ("keys", lambda store: store.objects(Keyed)[0].observe(print, [HALF])),
+        ("the name of a kept version", lambda store: store.keep_version(HALF)),
+        ("the name of a kept version", lambda store: store.release_version(HALF)),
+        ("the name of a function", lambda store: store.define_function(HALF, abs, "i64 -> i64")),
+        ("the name of a function", lambda store: store.undefine_function(HALF)),
+        ("a signature", lambda store: store.define_function("f", abs, HALF + " -> i64")),
+        ("a signature", lambda store: store.observe_typed(Keyed, ["n"], HALF, print)),
+        ("a name in a query", lambda store: list(store.objects(Keyed).order_by(HALF))),
+        ("memory", lambda store: objstore.open(memory=HALF, models=[Keyed])),
+    ],
+)
+def test_halves_of_characters_are_refused_by_what_they_are_for(store: objstore.Store, what: str, call: Any) -> None:
+    with store.write():
+        store.create(Keyed, [1])
+    with pytest.raises(objstore.InvalidText, match=rf"^{what}: '\\ud800' has no UTF-8 form$") as raised:
+        call(store)
+    assert raised.value.position == 1
+    with store.write():  # nothing of it is left
+        store.create(Keyed, [2])
+    assert store.deliver() == 0

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from ..native.ffi import encoded
 from ..values.constants import NULL, text
 from ..values.kinds import INT
 
@@ -135,7 +136,7 @@ def call(name: str, operands: int) -> bytes:
 def _named(kind: int, operands: int, name: str) -> bytes:
     memory = _names.get(name)
     if memory is None:
-        memory = _names.setdefault(name, ctypes.create_string_buffer(name.encode()))
+        memory = _names.setdefault(name, ctypes.create_string_buffer(encoded(name, "a name in a query")))
     return head(kind, operands) + text(ctypes.addressof(memory), len(memory) - 1)
 
 

@@ -4,6 +4,7 @@ import ctypes
 from ctypes import c_int32, c_void_p
 from typing import Any
 
+from ..errors import InvalidText
 from .library import load
 from .prototypes import ARGUMENTS, PROTOTYPES, RESULTS, SHORT
 from .structures import *  # noqa: F403  # ffi.Value is what the other modules call it
@@ -25,9 +26,18 @@ def address(name: str) -> int:
     return ctypes.cast(getattr(_keeping, name), c_void_p).value or 0
 
 
-def text(string: str) -> Text:
-    """A string for a call. The result keeps the bytes alive."""
-    return text_of(string.encode())
+def text(string: str, what: str = "a name") -> Text:
+    """A string for a call. The result keeps the bytes alive. InvalidText, which says what the string is: it has half a
+    character."""
+    return text_of(encoded(string, what))
+
+
+def encoded(string: str, what: str) -> bytes:
+    try:
+        return string.encode()
+    except UnicodeEncodeError as error:
+        part = error.object[error.start : error.end]
+        raise InvalidText(f"{what}: {part!r} has no UTF-8 form", position=error.start) from None
 
 
 def text_of(encoded: bytes) -> Text:

@@ -32,7 +32,7 @@ class KeyPaths:
             raise InvalidArgument(f"keys is a list of properties, such as [{given!r}]")
         if not isinstance(given, Iterable):
             raise InvalidArgument(f"keys is a list of properties, by name or as Dog.age, not {shown(given)}")
-        self._texts = [ffi.text(_path(binding, each)) for each in given]
+        self._texts = [ffi.text(_path(binding, each), "keys") for each in given]
         self.count = len(self._texts)
         self.array = (ffi.Text * max(1, self.count))(*self._texts)
 

@@ -113,7 +113,7 @@ class TypedToken(Token):
             address, userdata = self._prepare(signature, meant, binding.model.__name__), self._number
         else:
             raise InvalidArgument(f"a function is wanted, of Python or of ctypes, not {self._function!r}")
-        text, free = ffi.text(signature), None if isinstance(self._function, CFunction) else MUST_FINISH
+        text, free = ffi.text(signature, "a signature"), None if isinstance(self._function, CFunction) else MUST_FINISH
         rest = (ids, len(meant), text, address, userdata, free, self._out)
         if query is None:
             check(_observe_typed(store._open_handle(), binding.class_id, *rest))

@@ -84,7 +84,7 @@ class Config:
         if memory is not None:
             if not isinstance(memory, str):
                 raise InvalidArgument(f"memory is a name, not {memory!r}")
-            check(_set_memory(self.handle, ffi.text(memory)))
+            check(_set_memory(self.handle, ffi.text(memory, "memory")))
         elif path is not None:
             check(_set_path(self.handle, ffi.text_of(os.fsencode(path))))
 
@@ -110,7 +110,7 @@ class Config:
         if sha256 is not None:
             if not isinstance(sha256, str):
                 raise InvalidArgument(f"seed_sha256 is a string of 64 hexadecimal digits, not {sha256!r}")
-            check(_set_seed_sha256(self.handle, ffi.text(sha256)))
+            check(_set_seed_sha256(self.handle, ffi.text(sha256, "seed_sha256")))
 
     def callbacks(self, initial_data: Any, migration: Any, compaction: Any) -> None:
         """C functions, which the caller keeps until the store is open."""

@@ -30,7 +30,7 @@ class KeptVersion:
 def _text(name: object) -> ffi.Text:
     if not isinstance(name, str):
         raise InvalidArgument(f"the name of a kept version is a str, not {shown(name)}")
-    return ffi.text(name)
+    return ffi.text(name, "the name of a kept version")
 
 
 def keep(store: int, name: str, bookmark: bytes | None) -> None:

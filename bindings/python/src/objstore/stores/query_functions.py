@@ -192,14 +192,15 @@ def define(
 
 
 def _give(store: int, name: str, signature: str, address: int | None, userdata: int | None, free: int | None) -> None:
-    check(_define(store, ffi.text(name), ffi.text(signature), address, userdata, free))
+    texts = ffi.text(name, "the name of a function"), ffi.text(signature, "a signature")
+    check(_define(store, *texts, address, userdata, free))
     queries.called(name)
 
 
 def undefine(store: int, name: str) -> None:
     if not isinstance(name, str):
         raise InvalidArgument(f"the name of a function is a str, not {shown(name)}")
-    status = _undefine(store, ffi.text(name))
+    status = _undefine(store, ffi.text(name, "the name of a function"))
     if status == Status.NOT_FOUND:
         raise NotFound(f"there is no function {name}")
     check(status)
