@@ -42,6 +42,16 @@ def test_the_window_follows(store):
     assert table.is_closed and "(closed)" in table._repr_html_()
 
 
+def test_it_ends_with_its_store(path):
+    with objstore.open(path, models=KENNEL) as store:
+        add(store, "a")
+        table = store.objects(Dog).live([Dog.name])
+        assert not table.is_closed
+    assert table.is_closed and not table.update()
+    assert "(closed)" in table._repr_html_() and "closed" in repr(table) and rows(table) == [["a"]]
+    table.close()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_at_random(store, seed):
     chance = random.Random(seed)

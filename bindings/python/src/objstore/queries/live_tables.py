@@ -70,7 +70,7 @@ class LiveTable(ClosingBlock, Generic[T]):
     @property
     def is_closed(self) -> bool:
         """Does it follow no longer?"""
-        return self._is_closed
+        return self._is_closed or self._store.is_closed
 
     def close(self) -> None:
         """Follows no longer; what it shows stays. Closing twice is allowed."""
