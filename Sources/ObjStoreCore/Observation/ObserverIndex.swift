@@ -63,12 +63,18 @@ struct ObserverIndex {
     private struct Ways {
         var objects = 0
         /// Of observers of values, of ranges and of elements, how many there are by each property.
-        var properties: [UInt32: Int] = [:]
-        var ranges: [UInt32: Int] = [:]
+        var properties: [UInt32: Int] = [:] { didSet { findWaited() } }
+        var ranges: [UInt32: Int] = [:] { didSet { findWaited() } }
+        /// Properties of which somebody waits for values, or for a range.
+        private(set) var waited: [UInt32] = []
         var elements: [UInt32: Int] = [:]
         var hasNone: Bool { properties.isEmpty && ranges.isEmpty && elements.isEmpty }
         var isEmpty: Bool { objects == 0 && hasNone }
         var count: Int { [properties, ranges, elements].reduce(0) { $0 + $1.values.reduce(0, +) } }
+
+        private mutating func findWaited() {
+            waited = properties.keys + ranges.keys.filter { properties[$0] == nil }
+        }
     }
 
     init() {}
@@ -192,7 +198,7 @@ struct ObserverIndex {
         _ body: (_ propertyID: UInt32, Value) -> Void
     ) throws(StoreError) {
         let cls = reader.to.schema.classes[Int(id)]
-        let places = Set(ways.properties.keys).union(ways.ranges.keys).compactMap { propertyID in
+        let places = ways.waited.compactMap { propertyID in
             PropertyID.position(propertyID, cls.id, cls.columns).map { (id: propertyID, column: $0) }
         }
         if places.isEmpty { return }
