@@ -4274,8 +4274,9 @@ OBJSTORE_API objstore_status objstore_observe_typed(
                     property(properties), text(signature), name(signature));
 
 enum {
-    OBJSTORE_TYPED_DELETIONS = 0x1, /* also what was deleted, or is not found any more, with its last values */
-    OBJSTORE_TYPED_BEGINNINGS = 0x2 /* also all that is there, whenever it begins */
+    OBJSTORE_TYPED_DELETIONS = 0x1,  /* also what was deleted, or is not found any more, with its last values */
+    OBJSTORE_TYPED_BEGINNINGS = 0x2, /* also all that is there, whenever it begins */
+    OBJSTORE_TYPED_PAUSED = 0x4      /* nothing until objstore_token_resume: for objstore_token_since */
 };
 
 enum {

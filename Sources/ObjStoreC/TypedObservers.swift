@@ -41,11 +41,13 @@ public func objstore_query_observe_typed(
             store, .store, "store", [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "properties"]
         ) {
             (box: StoreBox) throws(StoreError) in
-            try check(flags: flags, known: UInt32(OBJSTORE_TYPED_DELETIONS | OBJSTORE_TYPED_BEGINNINGS))
+            let events = UInt32(OBJSTORE_TYPED_DELETIONS | OBJSTORE_TYPED_BEGINNINGS)
+            try check(flags: flags, known: events | UInt32(OBJSTORE_TYPED_PAUSED))
             let ids = try typedProperties(properties, property_count)
             let observer = try box.store.observeTyped(
-                try asked.query, telling: TypedEvents(rawValue: flags), ids,
-                signature: try typedSignature(signature), typed(function, userdata))
+                try asked.query, telling: TypedEvents(rawValue: flags & events),
+                paused: flags & UInt32(OBJSTORE_TYPED_PAUSED) != 0, ids, signature: try typedSignature(signature),
+                typed(function, userdata))
             try makeToken(observer, box.store, parent: store!, token)
             return .OBJSTORE_OK
         }

@@ -167,6 +167,27 @@ private let cats = TestClass(
         #expect(mirror.freed == 1)
     }
 
+    @Test func whoBeginsPausedIsToldOfWhatWasBefore() throws {
+        let cattery = try Cattery(), (store, cat) = (cattery.store, cattery.cat)
+        let asked = try reading(store) { try query($0, cat.id, "age > 4") }
+        var then: OpaquePointer?, seen = objstore_bookmark()
+        try reading(store) { try ok(objstore_view_freeze($0, &then)) }
+        try ok(objstore_view_bookmark(then, &seen))
+        try writing(store) { tx in try cattery.create(tx, "Tom", 5) }
+        let mirror = Mirror(), flags = OBJSTORE_TYPED_DELETIONS | OBJSTORE_TYPED_PAUSED
+        try ok(mirror.observe(asked, store, cattery.properties, flags: Int(flags)))
+        try writing(store) { tx in try cattery.create(tx, "Kit", 9) }
+        try ok(objstore_deliver(store, nil))
+        #expect(mirror.events == [])
+        try ok(objstore_token_since(mirror.token, &seen))
+        try ok(objstore_token_resume(mirror.token))
+        try ok(objstore_deliver(store, nil))
+        #expect(mirror.events == ["2 Tom 5", "2 Kit 9"])
+        try ok(objstore_view_close(then))
+        try ok(objstore_query_close(asked))
+        try ok(objstore_close(store))
+    }
+
     @Test func deletionsComeOnlyWhereTheyAreWanted() throws {
         let cattery = try Cattery(), (store, cat) = (cattery.store, cattery.cat)
         let asked = try reading(store) { try query($0, cat.id, "age > 4 SORT(name ASC)") }
@@ -272,7 +293,7 @@ private let cats = TestClass(
         expect(
             try refuse(.OBJSTORE_ERR_INVALID_SIGNATURE, "key, str, i64? -> status", flags: 2, position: 15).contains(
                 "beginnings are to be told: a word 'event' is missing"))
-        expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, flags: 4).hasPrefix("flags"))
+        expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, flags: 8).hasPrefix("flags"))
         expect(try refuse(.OBJSTORE_ERR_NO_SUCH_PROPERTY, of: [cat["name"], 12345]).hasPrefix("properties"))
         expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, of: [cat["name"], cat["name"]]).contains("twice"))
         expect(try refuse(.OBJSTORE_ERR_INVALID_ARGUMENT, "").hasPrefix("signature"))

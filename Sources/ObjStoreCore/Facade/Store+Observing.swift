@@ -163,7 +163,7 @@ extension Store {
         let cls = try snapshot.schema.cls(classID)
         return try observeTyped(
             ObserverScope(class: cls, .own), cls.typedPositions(propertyIDs), snapshot, signature, function,
-            telling: [])
+            telling: [], paused: false)
     }
 
     /// The same of what a query finds; on request with the values before of what it does not find any more, and with
@@ -171,25 +171,27 @@ extension Store {
     ///
     /// Errors: those above; `.wrongStore`; those of functions that it calls.
     package func observeTyped(
-        _ query: Query, telling told: TypedEvents, _ propertyIDs: [UInt32], signature: String, _ function: TypedFunction
+        _ query: Query, telling told: TypedEvents, paused: Bool, _ propertyIDs: [UInt32], signature: String,
+        _ function: TypedFunction
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
         let cls = try snapshot.schema.cls(query.classID), positions = try cls.typedPositions(propertyIDs)
         return try observeTyped(
             ObserverScope(query, .own).calling(within: asking), positions, snapshot, signature, function,
-            telling: told)
+            telling: told, paused: paused)
     }
 
     private func observeTyped(
         _ scope: ObserverScope, _ positions: [Int], _ snapshot: Snapshot, _ signature: String,
-        _ function: TypedFunction, telling told: TypedEvents
+        _ function: TypedFunction, telling told: TypedEvents, paused: Bool
     ) throws(StoreError) -> Observer {
         let callback = try TypedCallback(
             try Signature(parsing: signature), class: snapshot.schema.classes[Int(scope.classID)],
             properties: positions, function: function.function, userdata: function.userdata, around: function.around,
             telling: told)
-        let options = ObserverOptions(initial: told.contains(.beginnings), hasPositions: false)
+        let options = ObserverOptions(
+            initial: told.contains(.beginnings), hasPositions: false, paused: paused)
         return try hub.observe(scope, from: snapshot, options: options) { changes in
             do throws(StoreError) {
                 let status = try callback.deliver(changes, found: scope.keys(in:))

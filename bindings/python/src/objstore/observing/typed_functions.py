@@ -32,6 +32,7 @@ BEGINNING = 0  # OBJSTORE_BEGINNING
 EVENTS = {BEGINNING: "began", DELETIONS: "deleted", INSERTIONS: "inserted", MODIFICATIONS: "modified"}
 DELETIONS_TOO = 0x1  # OBJSTORE_TYPED_DELETIONS
 BEGINNINGS_TOO = 0x2  # OBJSTORE_TYPED_BEGINNINGS
+PAUSED = 0x4  # OBJSTORE_TYPED_PAUSED
 
 
 def _text(address: int | None, length: int) -> str | None:
@@ -99,7 +100,7 @@ class TypedToken(Token):
         beginnings: bool = False,
         since: bytes | None = None,
     ) -> None:
-        """`query`: what it finds; None: all objects of the class."""
+        """`query`: what it finds; None: all objects of the class, from now on."""
         if userdata is not None:
             userdata = whole("userdata", userdata, UINT64)
         meant = properties(binding, keys)
@@ -119,12 +120,11 @@ class TypedToken(Token):
             check(_observe_typed(store._open_handle(), binding.class_id, *rest))
         else:
             flags = (DELETIONS_TOO if deletions else 0) | (BEGINNINGS_TOO if beginnings else 0)
+            flags |= PAUSED if since is not None else 0
             check(_query_observe_typed(query.cell, store._open_handle(), flags, *rest))
         if address == _NOWHERE:
             self.close()
             raise NotSupported(f"{signature!r} has a word that this package does not know")
-        if since is not None:
-            self.pause()
         self._begin(since)
 
     def _prepare(self, signature: str, meant: "list[Property]", class_name: str) -> int:

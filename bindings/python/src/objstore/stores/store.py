@@ -337,8 +337,11 @@ class Store(OpenStore):
         A function of ctypes is called natively, no Python involved: section 20 of objstore.h; `userdata`, an address,
         is its last argument. `since`, a bookmark: first it is called for what was committed since then.
         InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
+        if since is not None:
+            everything = self.objects(model)
+            return everything.observe_typed(keys, signature, function, userdata=userdata, since=since)
         token = TypedToken(function)
-        token.observe(self._observed(), self._binding(model), keys, signature, userdata, since=since)
+        token.observe(self._observed(), self._binding(model), keys, signature, userdata)
         return token
 
     def deliver(self) -> int:
