@@ -262,7 +262,7 @@ struct Control {
             named: ["positions"], isSilence: true),
         Control(
             bug: .listStale, row: "-", mistake: "an observed answer does not follow what links lead to",
-            named: ["content"], isLists: true),
+            named: ["content", "positions"], isLists: true),
         Control(
             bug: .linkUntouched, row: "-", mistake: "objects that link to what was changed are not asked again",
             // An order in which such an object is looked for says so, too.

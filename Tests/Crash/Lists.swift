@@ -334,7 +334,10 @@ private final class ListHistory {
         check(indices.modifiedBefore, changes.modified, in: before, "modified before")
         check(indices.movedBefore, changes.moved, in: before, "moved before")
         var copy = before
-        for place in (indices.deleted + indices.movedBefore).sorted(by: >) { copy.remove(at: Int(place)) }
+        for place in (indices.deleted + indices.movedBefore).sorted(by: >) {
+            guard place < copy.count else { return fail("positions: \(reader.name): \(place) of \(copy.count)") }
+            copy.remove(at: Int(place))
+        }
         let coming =
             zip(indices.inserted, changes.inserted).map { ($0, $1) }
             + zip(indices.movedAfter, changes.moved).map { ($0, $1) }
