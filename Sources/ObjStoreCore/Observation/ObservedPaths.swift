@@ -11,7 +11,7 @@
 package enum ObservedPaths: Sendable {
     /// Every property, and what is so many links away.
     case everything(depth: Int)
-    case some(ObservedPath)
+    indirect case some(ObservedPath)
 
     /// How far it goes where nothing is said.
     static let usualDepth = 4

@@ -15,14 +15,15 @@ package struct ObserverScope: Sendable {
     /// Nil: the objects are in none.
     private(set) var sections: SectionScope?
 
-    /// Whether an object is in the answer its own values say, and those of what its links lead to.
+    /// Whether an object is in the answer its own values say, and those of what its links lead to. In boxes: there may
+    /// be very many observers, of which most have none.
     enum Way: Sendable {
         /// In the order of creation.
         case ranks
         /// By its own values, and those behind paths that can be followed; of these the objects at some positions.
-        case order([SortKey], Range<Int>)
+        indirect case order([SortKey], Range<Int>)
         /// By the same, those that are the first with their values.
-        case firsts(FirstsOrder, Range<Int>)
+        indirect case firsts(FirstsOrder, Range<Int>)
         /// In any other way: the answer is found anew.
         case list
         /// No answer, but the elements of a list, set or map.
