@@ -69,6 +69,9 @@ import ObjStoreCore
             keys.insert(arrivals)
             model = (model + coming).sorted()
             #expect(try Self.all(keys) == model && keys.count == model.count)
+            let start = Int(random.next() % UInt64(model.count + 1)), end = start + Int(random.next() % 3000)
+            let part = try keys.list(start..<end), expected = model[start..<min(end, model.count)]
+            #expect((0..<part.count).map { part.keys[$0] } == Array(expected))
         }
     }
 }

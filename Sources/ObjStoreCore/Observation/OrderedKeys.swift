@@ -39,12 +39,14 @@ package struct OrderedKeys {
     /// Those at some positions, in their order.
     package func list(_ part: Range<Int> = 0..<Int.max) throws(StoreError) -> KeyBuffer {
         let part = part.clamped(to: 0..<count), list = try KeyBuffer(expecting: part.count)
-        for chunk in chunks.indices
-        where sizes.start(of: chunk) < part.upperBound && sizes.start(of: chunk) + sizes[chunk] > part.lowerBound {
-            let start = sizes.start(of: chunk)
+        if part.isEmpty { return list }
+        var chunk = sizes.chunk(of: part.lowerBound), start = sizes.start(of: chunk)
+        while start < part.upperBound {
             for index in part.clamped(to: start..<start + sizes[chunk]) {
                 try list.append(chunks[chunk][index - start])
             }
+            start += sizes[chunk]
+            chunk += 1
         }
         return list
     }
