@@ -25,6 +25,9 @@ struct CollectionDifference {
         deleted = Array(0..<count)
     }
 
+    /// At places, ascending, which are the same before and after.
+    init(modifiedAt places: [Int]) { modified = places.map { ($0, $0) } }
+
     /// Of lists.
     ///
     /// - Parameter hasObjects: they are links: another one in the place of one is another object.

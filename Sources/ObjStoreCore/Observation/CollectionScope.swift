@@ -102,6 +102,36 @@ package final class CollectionScope: Sendable {
         return nil
     }
 
+    /// Where the modified objects of which is told are in the collection, ascending; nil: they are too many to look for
+    /// each. Cost: O(log n) of a set; of others a look at the links, where they lie side by side.
+    func places(
+        of modified: ModifiedObjects, in elements: CollectionElements, _ snapshot: Snapshot
+    ) throws(StoreError) -> [Int]? {
+        let wanted = modified.told ?? Set(modified.masks.keys)
+        guard wanted.count <= CollectionScope.mostLookedUp, let position = position(in: snapshot),
+            let inverse = try snapshot.trees.inverse(snapshot.schema.classes[ownerClass], position)
+        else { return nil }
+        var found: [Int] = [], links: [(key: Int64, count: Int)] = []
+        for key in wanted {
+            let count = try inverse.linkCount(from: id.owner.key, to: key)
+            if count > 0 { links.append((key, count)) }
+        }
+        let range = kind == .set ? nil : try elements.range()
+        if range != nil && links.count > CollectionScope.mostScans { return nil }
+        for (key, count) in links {
+            func add(_ index: Int, _: Value) { found.append(index) }
+            if let range {
+                try elements.forEachLink(.to(key), in: range, atMost: count, add)
+            } else {
+                try elements.forEachLink(.to(key), add)
+            }
+        }
+        return found.sorted()
+    }
+
+    /// In so many scans of its links a comparison of all elements costs as much.
+    private static let mostScans = 8
+
     /// More objects than these are looked for in the collection, not by its inverse.
     private static let mostLookedUp = 64
 

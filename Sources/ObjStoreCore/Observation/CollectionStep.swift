@@ -48,6 +48,8 @@ struct CollectionStep {
         let outcome: Outcome
         if new == nil, !parts.contains(where: \.isSilent) {
             outcome = try vanished()
+        } else if let touched = try touched() {
+            outcome = touched
         } else if let followed = try followed() {
             outcome = followed
         } else {
@@ -99,6 +101,22 @@ struct CollectionStep {
             difference: try CollectionDifference(deletingAllOf: count), countBefore: count, countAfter: 0,
             isCompared: false)
         if scope.hasObjects || scope.kind == .map { outcome.deleted = try old.allEntries() }
+        return outcome
+    }
+
+    // MARK: By the objects
+
+    /// Where no element came or went, but objects were modified: at their places. Nil: some did, or the objects are too
+    /// many to look for each.
+    private func touched() throws(StoreError) -> Outcome? {
+        guard case .stored(let elements)? = new, parts.count == 1, let reader = parts.first?.reader,
+            try !scope.isWritten(reader), let places = try scope.places(of: modified, in: elements, reader.to)
+        else { return nil }
+        let count = try elements.count()
+        var outcome = Outcome(
+            difference: CollectionDifference(modifiedAt: places), countBefore: count, countAfter: count,
+            isCompared: false)
+        if scope.hasObjects || scope.kind == .map { outcome.modified = try elements.entries(at: places) }
         return outcome
     }
 

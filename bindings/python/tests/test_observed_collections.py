@@ -419,3 +419,47 @@ def test_an_end_is_told_once(tmp_path):
             token.resume()
         store.deliver()
         assert log == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_objects_in_long_collections(seed):
+    """Where the changed objects are, some of them several times: by their links, where nothing else was done."""
+    dice = random.Random(seed)
+    with objstore.open(memory=f"long {seed}", models=[Toy, Room, Child]) as store:
+        with store.write():
+            toys = [store.add(Toy(name=f"toy {number}")) for number in range(1500)]
+            child = store.add(Child(id=1))
+            child.toys.extend(dice.choice(toys[:1200]) for _ in range(2500))
+            child.loved.update(dice.sample(toys, 700))
+            child.named.update({f"{number}": dice.choice([*toys[:900], None]) for number in range(600)})
+        told = {}
+
+        def telling(what):
+            def tell(change):
+                names = {toy.name for toy in change.modified} if what != "named" else change.modified_keys
+                told[what] = (set(change.insertions), change.modifications_after, names)
+
+            return tell
+
+        places = {"toys": child.toys, "loved": child.loved, "named": child.named}
+        tokens = [place.observe(telling(what), initial=False) for what, place in places.items()]
+        for _ in range(40):
+            changed = dice.sample(toys, dice.choice([1, 1, 2, 5, 70]))
+            with store.write():
+                for toy in changed:
+                    toy.price += 1
+                if dice.random() < 0.2:
+                    child.toys.insert(0, toys[0])
+                    child.loved.discard(toys[1])
+            told.clear()
+            store.deliver()
+            names = {toy.name for toy in changed}
+            toys_at = [i for i, toy in enumerate(child.toys) if toy.name in names]
+            loved_at = [i for i, toy in enumerate(child.loved) if toy.name in names]
+            keys = [key for key in child.named if child.named[key] is not None and child.named[key].name in names]
+            for what, at in (("toys", toys_at), ("loved", loved_at)):
+                new, after, modified = told.get(what, (set(), [], set()))
+                assert [i for i in at if i not in new] == after and modified <= names
+            assert keys == (told["named"][2] if "named" in told else [])
+        for token in tokens:
+            token.close()
