@@ -95,7 +95,7 @@ struct ListStep<Answer: FoundAnswer> {
         newest = parts[parts.count - 1].reader.to
         self.list = list
         shown = list
-        order = parts.contains { $0.isSilent } ? try ShownOrder(scope, known: parts[0].reader.from) : nil
+        order = try ShownOrder(scope, parts)
         maskWords = ClassChanges.maskWords(newest.schema.classes[Int(scope.classID)])
     }
 

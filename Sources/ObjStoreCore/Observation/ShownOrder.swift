@@ -16,9 +16,13 @@ final class ShownOrder {
     /// Objects that he has given another place.
     private(set) var turned: Set<Int64> = []
 
-    /// Nil: objects do not have that order by themselves.
-    init?(_ scope: ObserverScope, known: Snapshot) throws(StoreError) {
-        guard let keys = scope.ownOrder, scope.isAskable(in: known.schema) else { return nil }
+    /// Nil: he has written in no part himself, or objects do not have that order by themselves.
+    ///
+    /// - Parameter parts: from the version that he knows on.
+    init?(_ scope: ObserverScope, _ parts: [ObservedAnswer.Part]) throws(StoreError) {
+        guard let known = parts.first?.reader.from, parts.contains(where: \.isSilent), let keys = scope.ownOrder,
+            scope.isAskable(in: known.schema)
+        else { return nil }
         self.keys = keys
         self.scope = scope
         told = try OrderStep.Side(scope.query, keys, known)

@@ -47,7 +47,7 @@ struct VanishedAnswer {
         let none = try Answer.found(scope, KeyBuffer(), in: before)
         if scope.key != nil { return try none.difference(to: none, scope, ModifiedObjects(), maskWords: maskWords) }
         var list = try Answer.found(scope, nil, in: before)
-        let order = try ShownOrder(scope, known: before)
+        let order = try ShownOrder(scope, parts)
         for part in parts where part.isSilent && scope.isAskable(in: part.reader.to.schema) {
             let old = try Answer.found(scope, nil, in: part.reader.from)
             try order?.move(over: part.reader)

@@ -40,18 +40,23 @@ def replace_and_write(path, how, gate, done):
         assert sorted(note.id for note in store.objects(Note)) == [10, 11]
 
 
-@pytest.mark.parametrize("how", ["deleted", "folder", "replaced"])
-def test_a_replaced_store(tmp_path, how):
+def about_to_replace(tmp_path, how):
+    """The place of a store, the process that is going to replace it, and its events."""
     (tmp_path / "folder").mkdir()
     path = str(tmp_path / "folder" / "store")
     if how == "replaced":
         objstore.open(path + ".other", models=[Note]).close()
     context = multiprocessing.get_context("spawn")
     gate, done = context.Event(), context.Event()
+    return path, context.Process(target=replace_and_write, args=(path, how, gate, done)), gate, done
+
+
+@pytest.mark.parametrize("how", ["deleted", "folder", "replaced"])
+def test_a_replaced_store(tmp_path, how):
+    path, other, gate, done = about_to_replace(tmp_path, how)
     store = objstore.open(path, models=[Note])
     with store.write():
         store.add(Note(id=1))
-    other = context.Process(target=replace_and_write, args=(path, how, gate, done))
     other.start()
     assert done.wait(60)
     with pytest.raises(objstore.Replaced, match="was deleted, or another one has its place"):
@@ -71,19 +76,13 @@ def test_a_replaced_store(tmp_path, how):
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_who_waits_hears_of_it(tmp_path, how):
     """A program that only observes."""
-    (tmp_path / "folder").mkdir()
-    path = str(tmp_path / "folder" / "store")
-    if how == "replaced":
-        objstore.open(path + ".other", models=[Note]).close()
-    context = multiprocessing.get_context("spawn")
-    gate, done = context.Event(), context.Event()
+    path, other, gate, _ = about_to_replace(tmp_path, how)
     with objstore.open(path, models=[Note]) as store:
         told = []
         token = store.observe(Note, lambda change: told.append(change.insertion_count), initial=False)
         with store.write():
             store.add(Note(id=1))
         assert store.deliver() == 1
-        other = context.Process(target=replace_and_write, args=(path, how, gate, done))
         other.start()
         try:
             with pytest.raises(objstore.Replaced, match="another one has its place"):
