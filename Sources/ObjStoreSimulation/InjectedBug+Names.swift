@@ -132,6 +132,8 @@ extension InjectedBug: CustomStringConvertible {
         ("sectionStale", .sectionStale),
         ("toldTwice", .toldTwice),
         ("firstsStale", .firstsStale),
+        ("elementUnflagged", .elementUnflagged),
+        ("elementTieLost", .elementTieLost),
     ]
 
     package init?(named name: String) {

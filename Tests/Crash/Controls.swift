@@ -272,6 +272,13 @@ struct Control {
             // An order in which one is looked for that is not there says so, too.
             named: ["content", "unexpected error: internalError"], isLists: true),
         Control(
+            bug: .elementUnflagged, row: "-", mistake: "what begins or stops to satisfy a condition counts as it did",
+            // A place at which another object is says so, too.
+            named: ["content", "positions", "unexpected error: internalError"], isLists: true),
+        Control(
+            bug: .elementTieLost, row: "-", mistake: "of equal values that of a list stands last which came last",
+            named: ["content", "positions"], isLists: true),
+        Control(
             bug: .listUnmoved, row: "-", mistake: "what was moved is told as modified where it was",
             named: ["positions", "content"], isLists: true),
         Control(

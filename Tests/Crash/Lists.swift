@@ -15,6 +15,8 @@ private final class ListHistory {
     private struct Tag {
         var rank: Int64
         var items: [Key] = []
+        var crew: Set<Key> = []
+        var named: [String: Key] = [:]
     }
 
     private struct Model {
@@ -29,6 +31,12 @@ private final class ListHistory {
         }
         func rank(_ item: Item) -> Int64? { item.tag.map { tags[$0]!.rank } }
 
+        /// In a stable order.
+        func sorted<T: Comparable>(_ keys: [Key], by value: (Item) -> T) -> [Key] {
+            let values = keys.map { value(items[$0]!) }
+            return keys.indices.sorted { (values[$0], $0) < (values[$1], $1) }.map { keys[$0] }
+        }
+
         /// Of some items those that are the first with their values.
         func firsts(_ keys: [Key], _ values: (Item) -> [Int64?]) -> [Key] {
             var found: Set<[Int64?]> = []
@@ -41,6 +49,10 @@ private final class ListHistory {
         let name: String
         let text: String
         let isOfTags: Bool
+        /// Of which collection of the observed tag the query is: an index of `tagProperties`; nil: of none.
+        var collection: Int?
+        /// Of a part of an index of these properties, from some values to some.
+        var stretch: (properties: [Int], from: [Int64], to: [Int64])?
         let content: (Model) -> [Key]
         var observer: Observer?
         var copy: [Key] = []
@@ -50,8 +62,20 @@ private final class ListHistory {
         var refuses = false
         var isOwnerDeleted = false
 
-        init(_ name: String, _ text: String, isOfTags: Bool = false, _ content: @escaping (Model) -> [Key]) {
+        init(
+            _ name: String, _ text: String, isOfTags: Bool = false, of collection: Int? = nil,
+            _ content: @escaping (Model) -> [Key]
+        ) {
             (self.name, self.text, self.isOfTags, self.content) = (name, text, isOfTags, content)
+            self.collection = collection
+        }
+
+        init(
+            _ name: String, _ stretch: (properties: [Int], from: [Int64], to: [Int64]), _ text: String = "",
+            _ content: @escaping (Model) -> [Key]
+        ) {
+            (self.name, self.text, self.isOfTags, self.content) = (name, text, false, content)
+            self.stretch = stretch
         }
     }
 
@@ -60,6 +84,8 @@ private final class ListHistory {
     private var random: RandomNumbers
     private var model = Model()
     private var ids: [Key: ObjectID] = [:], tagIDs: [Key: ObjectID] = [:]
+    /// Begins with so many items, all of them in the observed list: there are fewer readers then, and fewer steps.
+    private let startCount: Int
     /// The list of this one is observed.
     private var observedTag: Key = -1
     private var violation: String?
@@ -67,9 +93,11 @@ private final class ListHistory {
 
     /// Some of them twice: those have one answer in common, as long as both know the same version.
     private lazy var readers: [Reader] =
-        kinds
-        + kinds.filter { !$0.name.contains("by") && !$0.name.hasSuffix("list") }
-        .map { Reader($0.name + ", again", $0.text, isOfTags: $0.isOfTags, $0.content) }
+        startCount > 0
+        ? kinds.filter { ["chosen of list", "part of list", "ties of list", "first of list"].contains($0.name) }
+        : kinds
+            + kinds.filter { !$0.name.contains("by") && $0.collection == nil && $0.stretch == nil }
+            .map { Reader($0.name + ", again", $0.text, isOfTags: $0.isOfTags, $0.content) }
     private lazy var kinds: [Reader] = [
         Reader("sorted", "SORT(number ASC, mark DESC)") { model in
             model.sorted { ($0.number, -$0.mark) < ($1.number, -$1.mark) }
@@ -132,27 +160,79 @@ private final class ListHistory {
                 (model.tags[a.element]!.rank, a.offset) < (model.tags[b.element]!.rank, b.offset)
             }.map(\.element)
         },
-        Reader("list", "") { [unowned self] model in model.tags[observedTag]?.items ?? [] },
-        Reader("part of list", "mark > 1 SORT(number ASC)") { [unowned self] model in
-            (model.tags[observedTag]?.items ?? []).filter { model.items[$0]!.mark > 1 }.enumerated().sorted { a, b in
-                (model.items[a.element]!.number, a.offset) < (model.items[b.element]!.number, b.offset)
-            }.map(\.element)
+        Reader("list", "", of: 1) { [unowned self] model in list(model) },
+        Reader("chosen of list", "mark != 2", of: 1) { [unowned self] model in
+            list(model).filter { model.items[$0]!.mark != 2 }
+        },
+        Reader("part of list", "mark > 1 SORT(number ASC)", of: 1) { [unowned self] model in
+            model.sorted(list(model).filter { model.items[$0]!.mark > 1 }) { $0.number }
+        },
+        Reader("ties of list", "number > 10 SORT(mark DESC)", of: 1) { [unowned self] model in
+            model.sorted(list(model).filter { model.items[$0]!.number > 10 }) { -$0.mark }
+        },
+        Reader("first of list", "number < 80 OFFSET(1) LIMIT(3)", of: 1) { [unowned self] model in
+            Array(list(model).filter { model.items[$0]!.number < 80 }.dropFirst().prefix(3))
+        },
+        Reader("least of list", "SORT(mark ASC) LIMIT(4)", of: 1) { [unowned self] model in
+            Array(model.sorted(list(model)) { $0.mark }.prefix(4))
+        },
+        Reader("behind links of list", "tag.rank > 2 SORT(tag.rank ASC)", of: 1) { [unowned self] model in
+            model.sorted(list(model).filter { (model.rank(model.items[$0]!) ?? 0) > 2 }) { model.rank($0)! }
+        },
+        Reader("stretch", ([1, 0], from: [1], to: [3, 60])) { model in
+            model.sorted { ($0.mark, $0.number) < ($1.mark, $1.number) }.filter {
+                let item = model.items[$0]!
+                return (1...3).contains(item.mark) && (item.mark, item.number) <= (3, 60)
+            }
+        },
+        Reader("stretch of one", ([0], from: [20], to: [70])) { model in
+            model.sorted { $0.number < $1.number }.filter { (20...70).contains(model.items[$0]!.number) }
+        },
+        Reader("start of stretch", ([1, 0], from: [2], to: [4]), "LIMIT(5)") { model in
+            Array(
+                model.sorted { ($0.mark, $0.number) < ($1.mark, $1.number) }
+                    .filter { model.items[$0]!.mark >= 2 }.prefix(5))
+        },
+        Reader("sorted stretch", ([1, 0], from: [0], to: [2]), "SORT(number DESC)") { model in
+            model.sorted { $0.mark < $1.mark }.enumerated().sorted { a, b in
+                let (left, right) = (model.items[a.element]!, model.items[b.element]!)
+                return left.number > right.number || left.number == right.number && a.offset < b.offset
+            }.map(\.element).filter { model.items[$0]!.mark <= 2 }
+        },
+        Reader("set", "", of: 2) { [unowned self] model in crew(model) },
+        Reader("part of set", "number < 70 SORT(mark ASC)", of: 2) { [unowned self] model in
+            model.sorted(crew(model).filter { model.items[$0]!.number < 70 }) { $0.mark }
+        },
+        Reader("map", "", of: 3) { [unowned self] model in named(model) },
+        Reader("part of map", "mark < 3 SORT(number DESC)", of: 3) { [unowned self] model in
+            model.sorted(named(model).filter { model.items[$0]!.mark < 3 }) { -$0.number }
         },
     ]
 
+    private func list(_ model: Model) -> [Key] { model.tags[observedTag]?.items ?? [] }
+    private func crew(_ model: Model) -> [Key] { model.tags[observedTag]?.crew.sorted() ?? [] }
+    private func named(_ model: Model) -> [Key] {
+        model.tags[observedTag].map { tag in tag.named.keys.sorted().map { tag.named[$0]! } } ?? []
+    }
+
     init(seed: UInt64) throws(StoreError) {
         random = RandomNumbers(seed: seed)
+        startCount = seed % 20 == 19 ? 5000 : 0
         var configuration = StoreConfiguration()
         configuration.place = .memory("")
         configuration.durability = .relaxed(milliseconds: 1000)
         var draft = SchemaDraft()
         try draft.addClass("Item")
         try draft.addClass("Tag")
-        try draft.addProperty("Item", "number", .int, [])
+        try draft.addProperty("Item", "number", .int, .indexed)
         try draft.addProperty("Item", "mark", .int, [])
         try draft.addLink("Item", "tag", to: "Tag", .nullable)
+        try draft.addIndex("Item", ["mark", "number"], [])
         try draft.addProperty("Tag", "rank", .int, [])
         try draft.addCollection("Tag", "items", .list, ElementSchema(kind: .link), target: "Item")
+        try draft.addCollection("Tag", "crew", .set, ElementSchema(kind: .link), target: "Item")
+        try draft.addCollection(
+            "Tag", "named", .map, ElementSchema(kind: .link, isNullable: true, keyKind: .string), target: "Item")
         configuration.schema = draft
         store = try Store.open(configuration)
         let view = try store.openView()
@@ -163,16 +243,22 @@ private final class ListHistory {
             try view.findProperty(item, "number"), try view.findProperty(item, "mark"),
             try view.findProperty(item, "tag"),
         ]
-        tagProperties = [try view.findProperty(tag, "rank"), try view.findProperty(tag, "items")]
+        tagProperties = try ["rank", "items", "crew", "named"].map { (name) throws(StoreError) in
+            try view.findProperty(tag, name)
+        }
     }
 
     func run(steps: Int) throws(StoreError) -> String? {
         try write(silencing: [])
+        if startCount > 0 { try fillList() }
         for reader in readers {
             let view = try store.openView()
             defer { view.close() }
             var query = try view.query(classes[reader.isOfTags ? 1 : 0], parsing: reader.text)
-            if reader.name.hasSuffix("list") { query = try view.query(of: items(of: observedTag)).then(query) }
+            if let stretch = reader.stretch { query = try view.query(in: try self.stretch(stretch, view)).then(query) }
+            if let collection = reader.collection {
+                query = try view.query(of: self.collection(collection, of: observedTag)).then(query)
+            }
             reader.copy = reader.content(model)
             for key in reader.copy { reader.values[key] = values(key, reader) }
             reader.observer = try store.hub.observe(ObserverScope(query)) { [unowned self, unowned reader] changes in
@@ -181,7 +267,7 @@ private final class ListHistory {
             }
         }
         check()
-        for _ in 0..<steps where violation == nil {
+        for _ in 0..<(startCount > 0 ? steps / 4 : steps) where violation == nil {
             // Who writes without being told has been told of everything before.
             if random.chance(0.5) { try deliver() }
             let silenced = readers.filter { $0.observer != nil && isUpToDate($0) && random.chance(0.2) }
@@ -193,6 +279,28 @@ private final class ListHistory {
         return violation
     }
 
+    private func findIndex(_ properties: [UInt32], _ view: View) throws(StoreError) -> UInt32 {
+        let result = properties.withUnsafeBufferPointer { properties in
+            Result { () throws(StoreError) in try view.findIndex(classes[0], properties) }
+        }
+        return try result.get()
+    }
+
+    private func stretch(
+        _ stretch: (properties: [Int], from: [Int64], to: [Int64]), _ view: View
+    ) throws(StoreError) -> IndexStretch {
+        let index = try findIndex(stretch.properties.map { itemProperties[$0] }, view)
+        let values = (stretch.from + stretch.to).map { Value.int($0) }
+        let result = values.withUnsafeBufferPointer { values in
+            Result { () throws(StoreError) in
+                try IndexStretch(
+                    index, from: UnsafeBufferPointer(rebasing: values[..<stretch.from.count]),
+                    to: UnsafeBufferPointer(rebasing: values[stretch.from.count...]), [])
+            }
+        }
+        return try result.get()
+    }
+
     private func deliver() throws(StoreError) {
         // Also one that cannot do its work the first time.
         for reader in readers { reader.refuses = random.chance(0.2) }
@@ -202,13 +310,15 @@ private final class ListHistory {
 
     private func isUpToDate(_ reader: Reader) -> Bool { reader.observer!.lag == 0 }
 
-    private func isGone(_ reader: Reader) -> Bool { reader.name.hasSuffix("list") && model.tags[observedTag] == nil }
+    private func isGone(_ reader: Reader) -> Bool { reader.collection != nil && model.tags[observedTag] == nil }
 
     private func fail(_ what: String) { if violation == nil { violation = what } }
 
     // MARK: Writing
 
-    private func items(of tag: Key) -> CollectionID { CollectionID(owner: tagIDs[tag]!, propertyID: tagProperties[1]) }
+    private func collection(_ number: Int, of tag: Key) -> CollectionID {
+        CollectionID(owner: tagIDs[tag]!, propertyID: tagProperties[number])
+    }
 
     private func write(silencing silenced: [Reader]) throws(StoreError) {
         let view = try store.begin(.atMost(5000))
@@ -224,6 +334,29 @@ private final class ListHistory {
         }
     }
 
+    private func fillList() throws(StoreError) {
+        let view = try store.begin(.atMost(5000)), mark = random.chance(0.5) ? 3 : nil as Int64?
+        var keys: [Key] = []
+        for _ in 0..<startCount { keys.append(try makeItem(view, mark: mark, tag: nil)) }
+        // The latest ones are first.
+        keys.reverse()
+        let links = keys.map { Value.link(ids[$0]!) }, list = collection(1, of: observedTag)
+        let result = links.withUnsafeBufferPointer { links in
+            Result { () throws(StoreError) in try view.insert(list, at: 0, links) }
+        }
+        try result.get()
+        model.tags[observedTag]!.items.insert(contentsOf: keys, at: 0)
+        _ = try view.commit()
+    }
+
+    private func makeItem(_ view: View, mark: Int64?, tag: Key?) throws(StoreError) -> Key {
+        let number = Int64(random.below(100)), mark = mark ?? Int64(random.below(5))
+        let id = try view.create(
+            classes[0], itemProperties, [.int(number), .int(mark), tag.map { .link(tagIDs[$0]!) } ?? .null])
+        (model.items[id.key], ids[id.key]) = (Item(number: number, mark: mark, tag: tag), id)
+        return id.key
+    }
+
     private func makeTag(_ view: View) throws(StoreError) {
         let rank = Int64(random.below(10)), id = try view.create(classes[1], [tagProperties[0]], [.int(rank)])
         (model.tags[id.key], tagIDs[id.key]) = (Tag(rank: rank), id)
@@ -234,11 +367,7 @@ private final class ListHistory {
         let tag = tags.isEmpty ? nil : tags[random.below(tags.count)]
         switch random.below(20) {
         case 0...4:
-            let values = [Int64(random.below(100)), Int64(random.below(5))], link = random.chance(0.7) ? tag : nil
-            let id = try view.create(
-                classes[0], itemProperties,
-                values.map { .int($0) } + [link.map { .link(tagIDs[$0]!) } ?? .null])
-            (model.items[id.key], ids[id.key]) = (Item(number: values[0], mark: values[1], tag: link), id)
+            _ = try makeItem(view, mark: nil, tag: random.chance(0.7) ? tag : nil)
         case 5:
             if random.chance(0.3), let tag, readers[0].observer != nil {
                 try view.delete(tagIDs[tag]!)
@@ -257,8 +386,12 @@ private final class ListHistory {
             let key = keys[random.below(keys.count)]
             try view.delete(ids[key]!)
             model.items[key] = nil
-            for tag in tags { model.tags[tag]!.items.removeAll { $0 == key } }
-        case 11...14: try changeList(view, tags, keys)
+            for tag in tags {
+                model.tags[tag]!.items.removeAll { $0 == key }
+                model.tags[tag]!.crew.remove(key)
+                model.tags[tag]!.named = model.tags[tag]!.named.filter { $0.value != key }
+            }
+        case 11...14: try changeCollection(view, tags, keys)
         case 15:
             let key = keys[random.below(keys.count)], link = random.chance(0.7) ? tag : nil
             try view.set(ids[key]!, itemProperties[2], link.map { .link(tagIDs[$0]!) } ?? .null)
@@ -272,15 +405,48 @@ private final class ListHistory {
     }
 
     /// Mostly of the one that is observed.
-    private func changeList(_ view: View, _ tags: [Key], _ keys: [Key]) throws(StoreError) {
+    private func changeCollection(_ view: View, _ tags: [Key], _ keys: [Key]) throws(StoreError) {
         guard
             let tag = model.tags[observedTag] != nil && random.chance(0.7)
                 ? observedTag : tags.isEmpty ? nil : tags[random.below(tags.count)]
         else { return }
-        let list = items(of: tag), count = model.tags[tag]!.items.count
-        switch random.below(count == 0 ? 3 : 6) {
+        let key = keys[random.below(keys.count)]
+        switch random.below(8) {
+        case 0: try changeSet(view, tag, key)
+        case 1: try changeMap(view, tag, key)
+        default: try changeList(view, tag, key)
+        }
+    }
+
+    private func changeSet(_ view: View, _ tag: Key, _ key: Key) throws(StoreError) {
+        let set = collection(2, of: tag), value = Value.link(ids[key]!)
+        if random.chance(0.6) {
+            _ = try view.insert(set, member: value)
+            model.tags[tag]!.crew.insert(key)
+        } else {
+            _ = try view.remove(set, member: value)
+            model.tags[tag]!.crew.remove(key)
+        }
+    }
+
+    private func changeMap(_ view: View, _ tag: Key, _ key: Key) throws(StoreError) {
+        let map = collection(3, of: tag), letter = UInt8(97 + random.below(6)), isRemoved = random.chance(0.3)
+        var result: Result<Bool, StoreError>!
+        withUnsafeBytes(of: letter) { bytes in
+            let name = Value.string(bytes.baseAddress, 1)
+            result = Result { () throws(StoreError) in
+                isRemoved ? try view.remove(map, key: name) : try view.set(map, key: name, .link(ids[key]!))
+            }
+        }
+        _ = try result.get()
+        model.tags[tag]!.named[String(UnicodeScalar(letter))] = isRemoved ? nil : key
+    }
+
+    private func changeList(_ view: View, _ tag: Key, _ key: Key) throws(StoreError) {
+        let list = collection(1, of: tag), count = model.tags[tag]!.items.count
+        switch random.below(count == 0 ? 3 : 7) {
         case 0...2:
-            let key = keys[random.below(keys.count)], place = random.below(count + 1)
+            let place = random.below(count + 1)
             var result: Result<Void, StoreError>!
             withUnsafePointer(to: Value.link(ids[key]!)) { value in
                 result = Result { () throws(StoreError) in
@@ -297,6 +463,10 @@ private final class ListHistory {
             let from = random.below(count), to = random.below(count)
             try view.move(list, from: from, to: to)
             model.tags[tag]!.items.insert(model.tags[tag]!.items.remove(at: from), at: to)
+        case 5:
+            let place = random.below(count)
+            try view.set(list, at: place, .link(ids[key]!))
+            model.tags[tag]!.items[place] = key
         default:
             if random.chance(0.8) { return }
             try view.removeAllElements(list)

@@ -102,12 +102,11 @@ package final class CollectionScope: Sendable {
         return nil
     }
 
-    /// Where the modified objects of which is told are in the collection, ascending; nil: they are too many to look for
-    /// each. Cost: O(log n) of a set; of others a look at the links, where they lie side by side.
+    /// Where some objects are in the collection, ascending; nil: they are too many to look for each. Costs O(log n) of
+    /// a set; of others a look at the links, where they lie side by side.
     func places(
-        of modified: ModifiedObjects, in elements: CollectionElements, _ snapshot: Snapshot
+        of wanted: Set<Int64>, in elements: CollectionElements, _ snapshot: Snapshot
     ) throws(StoreError) -> [Int]? {
-        let wanted = modified.told ?? Set(modified.masks.keys)
         guard wanted.count <= CollectionScope.mostLookedUp, let position = position(in: snapshot),
             let inverse = try snapshot.trees.inverse(snapshot.schema.classes[ownerClass], position)
         else { return nil }

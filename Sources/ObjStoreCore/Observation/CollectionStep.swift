@@ -110,7 +110,9 @@ struct CollectionStep {
     /// many to look for each.
     private func touched() throws(StoreError) -> Outcome? {
         guard case .stored(let elements)? = new, parts.count == 1, let reader = parts.first?.reader,
-            try !scope.isWritten(reader), let places = try scope.places(of: modified, in: elements, reader.to)
+            try !scope.isWritten(reader),
+            let places = try scope.places(
+                of: modified.told ?? Set(modified.masks.keys), in: elements, reader.to)
         else { return nil }
         let count = try elements.count()
         var outcome = Outcome(

@@ -87,6 +87,16 @@ struct ElementSpans {
         return index + 1
     }
 
+    /// How many elements came, went, or were replaced.
+    var changedCount: Int {
+        var came = 0, stayed = 0, written = 0
+        for span in spans {
+            if span.before == nil { came += span.count } else { stayed += span.count }
+            if span.isWritten { written += span.count }
+        }
+        return came + countBefore - stayed + written
+    }
+
     /// Positions before of what went, after of what came, and both of what was replaced where it was; each ascending.
     /// Errors: `.outOfMemory`.
     func outcome() throws(StoreError) -> (gone: [Int], new: [Int], written: [ListDifference.Pair]) {

@@ -65,6 +65,15 @@ struct ToldDifference {
     var changes: ClassChanges
     var indices: ChangeSet.Indices
     var sections: ChangedSections?
+
+    init(changes: ClassChanges, indices: ChangeSet.Indices, sections: ChangedSections? = nil) {
+        (self.changes, self.indices, self.sections) = (changes, indices, sections)
+    }
+
+    /// Nothing of some changes.
+    init(noneOf changes: ClassChanges) {
+        self.init(changes: ClassChanges(maskWords: changes.maskWords), indices: ChangeSet.Indices())
+    }
 }
 
 /// A step of an observer whose answer has an order of its own, or depends on other objects than those in it: the answer

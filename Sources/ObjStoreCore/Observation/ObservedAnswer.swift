@@ -22,6 +22,8 @@ struct ObservedAnswer {
         case order(OrderedKeys)
         /// The same of the first objects with their values, and of which these are.
         case firsts(OrderedKeys, FollowedFirsts)
+        /// Elements of a list, set or map; in place of the list, unless that is a part of them.
+        case elements(FollowedElements)
         /// Sections, in place of the list.
         case sections(FollowedSections)
     }
@@ -29,6 +31,7 @@ struct ObservedAnswer {
     private var order: OrderedKeys? {
         switch following {
         case .order(let order), .firsts(let order, _): order
+        case .elements(let elements): elements.answer
         case .sections, nil: nil
         }
     }
@@ -84,7 +87,13 @@ struct ObservedAnswer {
             return try advanceSections(scope, before, [(reader, false)])
         }
         if scope.isList {
-            if let step = try advanceOrder(scope, before, reader) { return step }
+            let step =
+                switch scope.way {
+                case .elements(let keys, let part): try advanceElements(scope, keys, part, before, reader)
+                case .stretch: try advanceStretch(scope, before, reader)
+                case .ranks, .order, .firsts, .list, .collection: try advanceOrder(scope, before, reader)
+                }
+            if let step { return step }
             return try advanceList(scope, before, [(reader, false)])
         }
         guard let changes = try scope.filter(reader), !changes.isEmpty else { return nil }
@@ -199,7 +208,12 @@ struct ObservedAnswer {
 
     private func knownList(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> KeyBuffer {
         if let list { return list }
-        if let order, let part = scope.part { return try order.list(part) }
+        if let order {
+            switch scope.way {
+            case .order(_, let part), .firsts(_, let part), .elements(_, let part): return try order.list(part)
+            case .ranks, .stretch, .list, .collection: break
+            }
+        }
         return try scope.keys(in: known)
     }
 
@@ -238,31 +252,87 @@ struct ObservedAnswer {
             few = try all.advance(scope.query, way, from: before, to: reader.to, few)
             (firsts, keys) = (all, way.order)
         case .order(let own, _): keys = own
-        case .ranks, .list, .collection: return nil
+        case .ranks, .elements, .stretch, .list, .collection: return nil
         }
-        let changed = few.changed, isTold = few.isTold
+        let changed = few.changed
         let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
-        var (told, indices, after, _) = try (consume step).told(changed, isTold, few.resorted)
-        var listAfter: KeyBuffer?
+        let (told, indices, after, _) = try (consume step).told(changed, few.isTold, few.resorted)
+        var difference = ToldDifference(changes: told, indices: indices)
         if let listBefore {
-            var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
-            for (index, key) in changed.modified.enumerated() {
-                masks[key] = Array(changed.mask(index))
-                if isTold?[index] != false { toldKeys.insert(key) }
-            }
-            let modified = ModifiedObjects(masks: masks, told: isTold == nil ? nil : toldKeys)
             let found = try after.list(part)
-            let difference = try listBefore.difference(to: found, scope, modified, maskWords: changed.maskWords)
-            (told, indices) = (difference.changes, difference.indices)
-            told.isFromOtherProcess = changed.isFromOtherProcess
-            listAfter = found
+            difference = try cut(listBefore, found, scope, few)
+            list = found
         }
-        list = listAfter
         following = firsts.map { .firsts(after, $0) } ?? .order(after)
-        if told.isEmpty { return .some(nil) }
-        var result = Step(changes: told, indices: indices, isCompared: reader.isCompared)
-        result.listBefore = listBefore
-        return result
+        return .some(Step(difference, reader, listBefore))
+    }
+
+    /// One of the elements of a list, set or map, to which little has happened; nil: another one.
+    private mutating func advanceElements(
+        _ scope: ObserverScope, _ keys: [SortKey], _ part: Range<Int>, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step?? {
+        guard let found = try few(of: order?.count ?? list?.count ?? 0, scope, before, reader) else { return nil }
+        let none = ClassChanges(maskWords: ClassChanges.maskWords(reader.to.schema.classes[Int(scope.classID)]))
+        let few = found ?? (none, nil, [])
+        guard let changes = try FollowedElements.Changes(scope, from: before, reader, few) else { return nil }
+        if changes.isNothing { return .some(nil) }
+        let isWhole = part == 0..<Int.max
+        var followed: FollowedElements
+        if case .elements(let known)? = following {
+            followed = known
+        } else {
+            asked += 1
+            if asked < (isWhole ? 1 : ObservedAnswer.mostAsked) { return nil }
+            followed = try FollowedElements(
+                scope, isWhole ? try knownList(scope, before) : try scope.uncut(in: before), in: before)
+            asked = 0
+        }
+        let listBefore = isWhole ? nil : try knownList(scope, before)
+        // One owner: changed in place. Where that fails it is found again.
+        (following, list) = (nil, nil)
+        guard var difference = try followed.advance(scope, keys, changes, from: before, to: reader.to) else {
+            // What it could not do it would not do the next time.
+            asked = -ObservedAnswer.mostAsked
+            return nil
+        }
+        if let listBefore {
+            let found = try followed.answer.list(part)
+            difference = try cut(listBefore, found, scope, few)
+            list = found
+        }
+        following = .elements(followed)
+        difference.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
+        return .some(Step(difference, reader, listBefore))
+    }
+
+    /// A part of an index, of which little was changed; nil: too much.
+    private mutating func advanceStretch(
+        _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step?? {
+        guard let stretch = scope.query.origin.stretch,
+            let few = try few(of: try TreeAccess.version(before).count(in: stretch), scope, before, reader)
+        else { return nil }
+        guard let few else { return .some(nil) }
+        guard let told = try StretchStep(scope, from: before, to: reader.to)?.told(few) else { return nil }
+        if told.changes.isEmpty { return .some(nil) }
+        let listBefore = list
+        list = nil
+        return .some(Step(told, reader, listBefore))
+    }
+
+    /// What is to be told of a part.
+    private func cut(
+        _ before: KeyBuffer, _ after: KeyBuffer, _ scope: ObserverScope, _ few: FewChanges
+    ) throws(StoreError) -> ToldDifference {
+        var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
+        for (index, key) in few.changed.modified.enumerated() {
+            masks[key] = Array(few.changed.mask(index))
+            if few.isTold?[index] != false { toldKeys.insert(key) }
+        }
+        let modified = ModifiedObjects(masks: masks, told: few.isTold == nil ? nil : toldKeys)
+        var difference = try before.difference(to: after, scope, modified, maskWords: few.changed.maskWords)
+        difference.changes.isFromOtherProcess = few.changed.isFromOtherProcess
+        return difference
     }
 
     /// Of which modifications it is told (nil: of all), and which objects have to be sorted anew by what lies behind
@@ -312,6 +382,13 @@ struct ObservedAnswer {
 }
 
 extension ObservedAnswer.Step {
+    /// Nil: nothing is to be told.
+    fileprivate init?(_ told: ToldDifference, _ reader: ChangeReader, _ listBefore: KeyBuffer?) {
+        if told.changes.isEmpty { return nil }
+        self.init(changes: told.changes, indices: told.indices, isCompared: reader.isCompared)
+        self.listBefore = listBefore
+    }
+
     fileprivate init(_ told: ToldDifference, _ parts: [ObservedAnswer.Part], isOwnerDeleted: Bool = false) {
         self.init(
             changes: told.changes, indices: told.indices, isCompared: parts.contains { $0.reader.isCompared },

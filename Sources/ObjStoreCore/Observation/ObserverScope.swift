@@ -24,6 +24,10 @@ package struct ObserverScope: Sendable {
         indirect case order([SortKey], Range<Int>)
         /// By the same, those that are the first with their values.
         indirect case firsts(FirstsOrder, Range<Int>)
+        /// The same of the elements of a list, set or map; none of an order: in that of the collection.
+        indirect case elements([SortKey], Range<Int>)
+        /// All of a part of an index.
+        case stretch
         /// In any other way: the answer is found anew.
         case list
         /// No answer, but the elements of a list, set or map.
@@ -156,7 +160,7 @@ package struct ObserverScope: Sendable {
     var part: Range<Int>? {
         switch way {
         case .order(_, let part), .firsts(_, let part): part
-        case .ranks, .list, .collection: nil
+        case .ranks, .elements, .stretch, .list, .collection: nil
         }
     }
 
@@ -171,7 +175,8 @@ package struct ObserverScope: Sendable {
             case .sort, .distinct, .filter: true
             }
         }
-        let all = Query(query.classID, storeTag: query.storeTag, query.predicate, steps: steps, parts: [query])
+        let all = Query(
+            query.classID, storeTag: query.storeTag, query.predicate, of: query.origin, steps: steps, parts: [query])
         return try QueryRun(all, .version(snapshot)).keys()
     }
 
@@ -221,9 +226,9 @@ package struct ObserverScope: Sendable {
         let found = try changes(reader)
         var keys: [SortKey] = []
         switch way {
-        case .order(let own, _): keys = own
+        case .order(let own, _), .elements(let own, _): keys = own
         case .firsts(let own, _): keys = own.keys + own.order
-        case .ranks, .list, .collection: break
+        case .ranks, .stretch, .list, .collection: break
         }
         if let key = sections?.sortKey { keys.append(key) }
         if !keys.contains(where: { $0.path != nil }) { return found.map { ($0.changes, $0.told, []) } }
@@ -379,7 +384,8 @@ package struct ObserverScope: Sendable {
     private static func way(_ query: Query) -> Way {
         // What functions give is compared as it is; nothing is built on it that needs to be the same another time.
         guard TouchedObjects.suffice(for: query), !query.callsFunctions else { return .list }
-        if query.steps.isEmpty { return .ranks }
+        if query.origin.stretch != nil { return query.steps.isEmpty ? .stretch : .list }
+        if query.steps.isEmpty && query.origin.isObjects { return .ranks }
         // What comes later goes first, and the order before it decides where that does not.
         var order: [SortKey] = [], firsts: FirstsOrder?, start = 0, end = Int.max
         for step in query.steps {
@@ -394,8 +400,9 @@ package struct ObserverScope: Sendable {
             case .sort, .distinct, .filter: return .list
             }
         }
-        // The oldest ones are found at once.
+        // The first ones are found at once.
         if order.isEmpty, firsts == nil, query.predicate.isTrue, end <= TouchedObjects.most { return .list }
+        if query.origin.collection != nil { return firsts == nil ? .elements(order, start..<end) : .list }
         guard var firsts else { return .order(order, start..<end) }
         firsts.order = order
         return .firsts(firsts, start..<end)

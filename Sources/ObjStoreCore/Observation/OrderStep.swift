@@ -116,8 +116,8 @@ struct OrderStep {
         }
         let gaps = coming.map { $0.new.unsafelyUnwrapped.gap }, gone = leaving.map { $0.old.unsafelyUnwrapped.position }
         for one in staying {
-            let stays = one.position - OrderStep.count(gone, below: one.position)
-            modified.append((one.row, one.position, stays + OrderStep.count(gaps, below: stays + 1)))
+            let stays = one.position - SparseDifference.count(gone, below: one.position)
+            modified.append((one.row, one.position, stays + SparseDifference.count(gaps, below: stays + 1)))
         }
         modified.sort { $0.before < $1.before }
         moved.sort { $0.before < $1.before }
@@ -136,16 +136,6 @@ struct OrderStep {
     private func changesSection(_ key: Int64) throws(StoreError) -> Bool {
         let before = try OwnedValue(copying: try sides.before.value(0, of: key))
         return try SortColumn.order(before.value, try sides.after.value(0, of: key)) != 0
-    }
-
-    /// How many of some ascending numbers are less.
-    private static func count(_ numbers: [Int], below bound: Int) -> Int {
-        var low = 0, high = numbers.count
-        while low < high {
-            let middle = (low + high) / 2
-            if numbers[middle] < bound { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 
     /// The sort keys of objects in one version.
@@ -263,14 +253,20 @@ struct OrderStep {
             return place
         }
 
-        func sort<T>(_ elements: inout [T], _ key: (T) -> Int64) throws(StoreError) {
+        /// - Parameter place: what decides where values are equal; nil: the key.
+        func sort<T>(
+            _ elements: inout [T], _ key: (T) -> Int64, by place: ((T) -> Int)? = nil
+        ) throws(StoreError) {
             if elements.count < 2 { return }
             let values = try elements.map { (element) throws(StoreError) in try self.values(key(element)) }
             var numbers = Array(elements.indices)
             var failure: StoreError?
             numbers.sort { a, b in
                 do throws(StoreError) {
-                    return try isLess(key(elements[a]), values[a], key(elements[b]), values[b])
+                    let (left, right) = (elements[a], elements[b])
+                    return try isLess(
+                        place.map { Int64($0(left)) } ?? key(left), values[a],
+                        place.map { Int64($0(right)) } ?? key(right), values[b])
                 } catch {
                     failure = error
                     return false

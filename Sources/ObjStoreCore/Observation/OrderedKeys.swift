@@ -57,6 +57,28 @@ package struct OrderedKeys {
         return chunks[chunk][position - sizes.start(of: chunk)]
     }
 
+    /// That of a position; of the number of keys: behind the last one.
+    func place(at position: Int) -> Place {
+        if position == count { return Place(chunk: max(0, chunks.count - 1), index: chunks.last?.count ?? 0) }
+        let chunk = sizes.chunk(of: position)
+        return Place(chunk: chunk, index: position - sizes.start(of: chunk))
+    }
+
+    /// At which of some positions a key is; ascending.
+    func positions(of key: Int64, in part: Range<Int>) -> [Int] {
+        var found: [Int] = []
+        if part.isEmpty { return found }
+        var chunk = sizes.chunk(of: part.lowerBound), start = sizes.start(of: chunk)
+        while start < part.upperBound {
+            for index in part.clamped(to: start..<start + sizes[chunk]) where chunks[chunk][index - start] == key {
+                found.append(index)
+            }
+            start += sizes[chunk]
+            chunk += 1
+        }
+        return found
+    }
+
     /// Behind the last key that stands before some values: the first ones do, and no others.
     ///
     /// - Parameters:

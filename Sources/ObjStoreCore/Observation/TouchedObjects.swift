@@ -19,14 +19,14 @@ struct TouchedObjects {
 
     /// Whether all that a condition asks of other objects lies behind links that can be followed backwards.
     static func suffice(for query: Query) -> Bool {
-        query.origin.isObjects
-            && query.predicate.nodes.allSatisfy { node in
-                switch node {
-                case .paths(let test): QueryPaths.canFollow(test)
-                case .test(let test): test.targets.map { $0.steps.isEmpty && suffice(for: $0) } ?? true
-                case .truth, .values, .not, .and, .or: true
-                }
+        query.predicate.nodes.allSatisfy { node in
+            switch node {
+            case .paths(let test): QueryPaths.canFollow(test)
+            case .test(let test):
+                test.targets.map { $0.origin.isObjects && $0.steps.isEmpty && suffice(for: $0) } ?? true
+            case .truth, .values, .not, .and, .or: true
             }
+        }
     }
 
     /// Ascending; nil: more than are worth it. Those that were changed themselves may be among them.

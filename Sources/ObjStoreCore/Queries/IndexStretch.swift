@@ -83,13 +83,14 @@ extension TreeAccess {
         }
     }
 
-    /// In the order of the index.
-    func keys(in stretch: IndexStretch) throws(StoreError) -> KeyBuffer {
+    /// In the order of the index: `limit` of them at most.
+    func keys(in stretch: IndexStretch, first limit: Int) throws(StoreError) -> KeyBuffer {
         try within(stretch) { (reader, range) throws(StoreError) in
-            let keys = try KeyBuffer(expecting: try reader.count(in: range))
+            let count = min(limit, try reader.count(in: range)), keys = try KeyBuffer(expecting: count)
+            if count == 0 { return keys }
             try reader.forEach(in: range) { (key) throws(StoreError) in
                 try keys.append(key)
-                return true
+                return keys.count < count
             }
             return keys
         }
@@ -115,20 +116,23 @@ extension TreeAccess {
     /// What lies in an encoded index from one key on, and before another one; an empty one is its beginning, or its
     /// end. Bounds are valid inside `body` only.
     func within<T>(
-        _ cls: ClassSchema, at position: Int, from: IndexKey, to: IndexKey,
+        _ cls: ClassSchema, at position: Int, from: IndexKey, to: IndexKey, asksLong: Bool = false,
         _ body: (IndexReader, IndexRange) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let lower: IndexBound = from.value.count == 0 ? .start : try .before(from.value, kind: .binary)
         let upper: IndexBound? = to.value.count == 0 ? nil : try .before(to.value, kind: .binary)
         let longest = max(from.value.count, to.value.count)
-        return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) { (reader) throws(StoreError) in
+        return try withIndex(cls, at: position, asksLong: asksLong || longest > IndexLimits.head) {
+            (reader) throws(StoreError) in
             try body(reader, IndexRange(lower: lower, upper: upper))
         }
     }
 
     /// Bounds point to the bytes of the values: they are valid inside `body` only.
-    private func within<T>(
-        _ stretch: IndexStretch, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
+    ///
+    /// - Parameter asksLong: as of `withIndex`, for other keys than the bounds.
+    func within<T>(
+        _ stretch: IndexStretch, asksLong: Bool = false, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let (cls, position) = try check(stretch), index = cls.indexes[position]
         let isAfter = stretch.flags.contains(.afterFrom), isBefore = stretch.flags.contains(.beforeTo)
@@ -138,11 +142,11 @@ extension TreeAccess {
             for (place, value) in stretch.to.enumerated() { try index.append(value.value, at: place, to: to) }
             if isAfter { from.becomeEnd() }
             if !isBefore { to.becomeEnd() }
-            return try within(cls, at: position, from: from, to: to, body)
+            return try within(cls, at: position, from: from, to: to, asksLong: asksLong, body)
         }
         let from = stretch.from.first?.value, to = stretch.to.first?.value
         let longest = max(from?.count ?? 0, to?.count ?? 0)
-        return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) {
+        return try withIndex(cls, at: position, asksLong: asksLong || longest > IndexLimits.head) {
             (reader) throws(StoreError) in
             try (from ?? .null).withIndexBytes { (first) throws(StoreError) in
                 try (to ?? .null).withIndexBytes { (last) throws(StoreError) in

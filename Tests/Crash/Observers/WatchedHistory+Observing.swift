@@ -34,7 +34,7 @@ extension WatchedHistory {
         switch kind.way {
         case .whole:
             return try store.observe(try view.findClass(kind.kind.name), options, handler: handler)
-        case .query, .partOfList:
+        case .query, .part:
             let query = try query(reader, view)
             guard let sections = try sections(reader, view) else {
                 return try store.observe(query, options, handler: handler)
@@ -111,9 +111,9 @@ extension WatchedHistory {
         let cls = try view.findClass(reader.kind.kind.name)
         switch reader.kind.way {
         case .query(let text): return try view.query(cls, parsing: text(past.newest.schema))
-        case .partOfList(let text):
+        case .part(let property, let text):
             let part = try view.query(cls, parsing: text(past.newest.schema))
-            return try view.query(of: try collection("items", reader, view)).then(part)
+            return try view.query(of: try collection(property, reader, view)).then(part)
         default: return Query(all: cls)
         }
     }

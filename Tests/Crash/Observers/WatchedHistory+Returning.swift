@@ -213,7 +213,7 @@ extension WatchedKind {
     fileprivate func wasThere(_ owner: Int64, in content: WatchedContent) -> Bool {
         switch way {
         case .object, .collection, .nested: content[isObject ? kind : .tag, owner] != nil
-        case .whole, .query, .inverse, .partOfList, .commits: true
+        case .whole, .query, .inverse, .part, .commits: true
         }
     }
 }

@@ -15,8 +15,8 @@ struct WatchedKind: Sendable {
         case collection(String)
         /// A list or map inside of the owner's `notes`, at the end of a path.
         case nested([WatchedMixed.Step])
-        /// What is asked of the owner's `items`.
-        case partOfList(@Sendable (WatchedSchema) -> String)
+        /// What is asked of a property of the owner.
+        case part(of: String, @Sendable (WatchedSchema) -> String)
         case commits
     }
     typealias Content = @Sendable (_ content: WatchedContent, _ owner: Int64) -> [Int64]
@@ -39,14 +39,14 @@ struct WatchedKind: Sendable {
 
     var hasOwner: Bool {
         switch way {
-        case .object, .inverse, .collection, .nested, .partOfList: true
+        case .object, .inverse, .collection, .nested, .part: true
         case .whole, .query, .commits: false
         }
     }
     /// Whether it has nothing more to tell when its owner is gone.
     var endsWithOwner: Bool {
         switch way {
-        case .collection, .nested, .partOfList: true
+        case .collection, .nested, .part: true
         default: false
         }
     }
@@ -96,7 +96,7 @@ struct WatchedKind: Sendable {
     }
 
     static let all: [WatchedKind] =
-        items + tags + sectioned + [
+        items + tags + parts + sectioned + [
             WatchedKind(name: "all items", kind: .item, way: .whole) { model, _ in model.keys(.item) },
             WatchedKind(name: "all tags", kind: .tag, way: .whole, paths: ["items.part.number", "number"]) { model, _ in
                 model.keys(.tag)
@@ -120,7 +120,6 @@ struct WatchedKind: Sendable {
             WatchedKind(name: "map", kind: .item, way: .collection("named")) { model, owner in
                 model[.tag, owner].map { tag in tag.named.keys.sorted().map { tag.named[$0]! } } ?? []
             },
-            partOfList,
             nested([]), nested([.key("a")]), nested([.key("b")]), nested([.key("seen")]),
             nested([.key("a"), .key("b")]), nested([.key("seen"), .index(0)]), nested([.index(-1)]),
             WatchedKind(name: "commits", kind: .item, way: .commits) { _, _ in [] },
@@ -130,15 +129,55 @@ struct WatchedKind: Sendable {
         WatchedKind(name: "notes at \(path)", kind: .tag, way: .nested(path), needs: ["notes"]) { _, _ in [] }
     }
 
-    static let partOfList = WatchedKind(
-        name: "part of list", kind: .item,
-        way: .partOfList { text("~number >= 30 SORT(tag.number ASC, ~number DESC)", .item, $0) }
-    ) { model, owner in
-        let list = model[.tag, owner]?.items ?? [], keys = list.filter { model[.item, $0]!.number >= 30 }
-        return model.sorted(keys, .item) { a, b in
-            (model.tag(of: a)?.number ?? -1, -a.number) < (model.tag(of: b)?.number ?? -1, -b.number)
+    private static func part(
+        of property: String, _ text: String, sortedBy: (@Sendable (WatchedContent, Int64) -> Int)? = nil,
+        _ content: @escaping @Sendable (WatchedContent, [Int64]) -> [Int64]
+    ) -> WatchedKind {
+        WatchedKind(
+            name: "\(text) of \(property)", kind: .item, way: .part(of: property) { WatchedKind.text(text, .item, $0) },
+            needs: property == "crew" ? [property] : [], sortedBy: sortedBy
+        ) { model, owner in
+            guard let tag = model[.tag, owner] else { return [] }
+            switch property {
+            case "items": return content(model, tag.items)
+            case "crew": return content(model, tag.crew.sorted())
+            default: return content(model, tag.named.keys.sorted().map { tag.named[$0]! }.filter { $0 >= 0 })
+            }
         }
     }
+
+    static let parts: [WatchedKind] = [
+        part(
+            of: "items", "~number >= 30 SORT(tag.number ASC, ~number DESC)",
+            sortedBy: { Int($0.tag(of: $0[.item, $1]!)?.number ?? -1) }
+        ) { model, list in
+            model.sorted(list.filter { model[.item, $0]!.number >= 30 }, .item) { a, b in
+                (model.tag(of: a)?.number ?? -1, -a.number) < (model.tag(of: b)?.number ?? -1, -b.number)
+            }
+        },
+        part(of: "items", "~number < 70") { model, list in list.filter { model[.item, $0]!.number < 70 } },
+        part(
+            of: "items", "SORT(tag.number DESC) LIMIT(4)",
+            sortedBy: { Int($0.tag(of: $0[.item, $1]!)?.number ?? -1) }
+        ) { model, list in
+            Array(
+                model.sorted(list, .item) { a, b in
+                    (model.tag(of: b)?.number ?? -1) < (model.tag(of: a)?.number ?? -1)
+                }.prefix(4))
+        },
+        part(of: "items", "tag.number > 20 OFFSET(1) LIMIT(3)") { model, list in
+            Array(list.filter { (model.tag(of: model[.item, $0]!)?.number ?? 0) > 20 }.dropFirst().prefix(3))
+        },
+        part(of: "crew", "~number > 10 SORT(~number DESC)") { model, list in
+            model.sorted(list.filter { model[.item, $0]!.number > 10 }, .item) { $1.number < $0.number }
+        },
+        part(of: "named", "~number < 80 SORT(~number ASC)") { model, list in
+            model.sorted(list.filter { model[.item, $0]!.number < 80 }, .item) { $0.number < $1.number }
+        },
+        part(of: "named", "tag.number >= 10") { model, list in
+            list.filter { (model.tag(of: model[.item, $0]!)?.number ?? 0) >= 10 }
+        },
+    ]
 
     private static let items: [WatchedKind] = [
         asked(.item, "~number < 50") { $0.keys(.item) { $0.number < 50 } },

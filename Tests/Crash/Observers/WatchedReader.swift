@@ -174,7 +174,7 @@ extension WatchedKind {
         switch way {
         case .whole, .object, .inverse, .commits: true
         case .collection(let name): name == "crew"
-        case .partOfList, .nested: false
+        case .part, .nested: false
         case .query: !["SORT", "DISTINCT", "LIMIT", "OFFSET"].contains { name.contains($0) }
         }
     }

@@ -64,7 +64,7 @@ extension WatchedKind {
                 numbers.insert(model[.item, $0]!.number).inserted
             }
         }.inSections(by: "~number / 20", .ascending) { model, item in model[.item, item]!.number / 20 },
-        partOfList.inSections(by: "mark", key: mark),
+        parts[0].inSections(by: "mark", key: mark),
         asked(.tag, "SORT(number ASC)") { model in model.sorted(model.keys(.tag), .tag) { $0.number < $1.number } }
             .inSections(by: "mark", .descending) { model, tag in model[.tag, tag]!.mark },
         asked(.tag, "number < 80") { $0.keys(.tag) { $0.number < 80 } }

@@ -20,7 +20,7 @@ extension QueryRun {
     func keysElsewhere(first limit: Int) throws(StoreError) -> KeyBuffer {
         switch query.origin {
         case .objects: return try satisfying(first: limit)
-        case .stretch(let stretch): return try trees.keys(in: stretch)
+        case .stretch(let stretch): return try trees.keys(in: stretch, first: limit)
         case .collection(let id):
             if query.predicate.isTrue { return try trees.keys(in: id, first: limit) }
             let list = try trees.keys(in: id, first: .max)

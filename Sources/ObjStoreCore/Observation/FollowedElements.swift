@@ -1,0 +1,302 @@
+/// The answer of a query of a list, set or map, followed: which of the elements are in it, and in which order.
+///
+/// ```
+///  elements   a b c d e f …     flags   1 0 1 1 0 1 …      which satisfy the condition
+///  answer     a c d f …         an element stands behind as many as are set before it
+///  sorted     d a f c …         looked for by its values; of equal ones that is first which the collection has first
+/// ```
+/// A step looks at objects that were changed, and are in the collection, and at elements that came and went. It costs
+/// what these are, and for each object a look at the links of a list or map, where they lie side by side. A byte for
+/// each element, and eight for each of the answer.
+struct FollowedElements {
+    /// Nil: all are set.
+    private var flags: FlagList?
+    private(set) var answer: OrderedKeys
+
+    typealias Occurrence = SparseDifference.Occurrence
+
+    /// More elements that come and go are not followed one by one.
+    private static let mostSpliced = 1024
+
+    /// - Parameter list: the answer, without a part.
+    init(_ scope: ObserverScope, _ list: KeyBuffer, in snapshot: Snapshot) throws(StoreError) {
+        answer = try OrderedKeys(list)
+        guard let id = scope.query.origin.collection else { return }
+        let all = try TreeAccess.version(snapshot).keys(in: id, first: .max)
+        let scope = try CollectionScope(id, .usual, in: snapshot, tag: scope.query.storeTag)
+        if all.count == list.count && scope.kind != .map { return }
+        // All elements of one object are in the answer, or none.
+        let chosen = try NumberSet(try list.ascending())
+        var set: [UInt8] = []
+        try scope.elements(in: snapshot)?.forEach { (_, link) throws(StoreError) in
+            set.append(!link.isNull && chosen.contains(link.low) ? 1 : 0)
+            return true
+        }
+        flags = FlagList(set)
+    }
+
+    /// What happened to a collection, and to objects that may be in it.
+    struct Changes {
+        let collection: CollectionScope
+        let old: CollectionElements
+        let new: CollectionElements
+        /// Places before of elements that went, after of those that came; each ascends.
+        private(set) var gone: [Int] = []
+        private(set) var arrived: [Int] = []
+        let few: ObservedAnswer.FewChanges
+        /// Where the changed objects are in the collection after it, ascending.
+        let places: [Int]
+
+        var isNothing: Bool { gone.isEmpty && arrived.isEmpty && places.isEmpty }
+
+        /// Nil: too much, or it is not known.
+        init?(
+            _ scope: ObserverScope, from before: Snapshot, _ reader: ChangeReader, _ few: ObservedAnswer.FewChanges
+        ) throws(StoreError) {
+            guard let id = scope.query.origin.collection, before.schema.has([id.propertyID]),
+                try before.trees.objects(try before.schema.cls(id.owner.classID)).find(id.owner.key) != nil
+            else { return nil }
+            collection = try CollectionScope(id, scope.paths, in: before, tag: scope.query.storeTag)
+            guard case .stored(let old)? = try collection.elements(in: before),
+                case .stored(let new)? = try collection.elements(in: reader.to)
+            else { return nil }
+            (self.old, self.new, self.few) = (old, new, few)
+            if try collection.isWritten(reader) {
+                guard let splices = try reader.splices(of: collection),
+                    let spans = ElementSpans(try old.count(), splices, replaces: collection.kind == .list),
+                    spans.changedCount <= FollowedElements.mostSpliced
+                else { return nil }
+                let outcome = try spans.outcome()
+                gone = (outcome.gone + outcome.written.map(\.before)).sorted()
+                arrived = (outcome.new + outcome.written.map(\.after)).sorted()
+            }
+            let changed = few.changed
+            guard
+                let places = try collection.places(
+                    of: Set(changed.modified + changed.inserted + changed.deleted), in: new, reader.to)
+            else { return nil }
+            self.places = places
+        }
+
+        /// Where an element was that has stayed.
+        func before(_ place: Int) -> Int {
+            var place = place - SparseDifference.count(arrived, below: place)
+            for one in gone {
+                if one > place { break }
+                place += 1
+            }
+            return place
+        }
+
+        func hasArrived(_ place: Int) -> Bool {
+            let index = SparseDifference.count(arrived, below: place)
+            return index < arrived.count && arrived[index] == place
+        }
+    }
+
+    /// What is told of a step; nil: it cannot be followed, and nothing else may be asked of this any more.
+    ///
+    /// - Parameter keys: by which it is sorted; none: it has the order of the collection.
+    mutating func advance(
+        _ scope: ObserverScope, _ keys: [SortKey], _ changes: Changes, from before: Snapshot, to after: Snapshot
+    ) throws(StoreError) -> ToldDifference? {
+        let few = changes.few, deleted = Set(few.changed.deleted), inserted = Set(few.changed.inserted)
+        let sides =
+            keys.isEmpty
+            ? nil : (try OrderStep.Side(scope.query, keys, before), try OrderStep.Side(scope.query, keys, after))
+        var turned: Set<Int64> = [], rows: [Int64: Int] = [:]
+        for (row, key) in few.changed.modified.enumerated() { rows[key] = row }
+        if let sides {
+            let all = try TurnedObjects(few.changed, few.resorted, keys, sides.0, sides.1)
+            for (key, row) in rows where all.contains(row) { turned.insert(key) }
+        }
+
+        // Elements that leave their places in the answer, come to one, or stay where they are and are told of.
+        var leaving: [(place: Int, key: Int64)] = [], coming = leaving, staying = leaving
+        for (place, entry) in zip(changes.gone, try changes.old.entries(at: changes.gone)) where isSet(place) {
+            leaving.append((place, entry.value.low))
+        }
+        let test = scope.isWholeClass ? nil : try RowTest(scope.query, .version(after))
+        var arrivedFlags: [Bool] = []
+        for (place, entry) in zip(changes.arrived, try changes.new.entries(at: changes.arrived)) {
+            var isSet = !entry.value.isNull
+            if isSet, let test { isSet = try test.holds(entry.value.low) }
+            arrivedFlags.append(isSet)
+            if isSet { coming.append((place, entry.value.low)) }
+        }
+        var flips: [(place: Int, isSet: Bool)] = []
+        for (place, entry) in zip(changes.places, try changes.new.entries(at: changes.places))
+        where !changes.hasArrived(place) {
+            let key = entry.value.low, old = changes.before(place)
+            if deleted.contains(key) || turned.contains(key) { leaving.append((old, key)) }
+            if inserted.contains(key) || turned.contains(key) { coming.append((place, key)) }
+            if !turned.contains(key), let row = rows[key], few.isTold?[row] != false { staying.append((old, key)) }
+            if deleted.contains(key) || inserted.contains(key) { flips.append((place, inserted.contains(key))) }
+        }
+        coming.sort { $0.place < $1.place }
+
+        // Where they were.
+        let countBefore = answer.count
+        guard let left = try positions(leaving, sides?.0, before: true),
+            let known = try positions(staying, sides?.0, before: false)
+        else { return nil }
+        answer.remove(left.map { answer.place(at: $0.position) })
+        try updateFlags(changes, arrivedFlags, flips)
+
+        // Where they are.
+        let arrived: [Occurrence]
+        if let side = sides?.1 {
+            arrived = try insert(coming, side, changes)
+        } else {
+            arrived = coming.map { (flags?.rank($0.place) ?? $0.place, $0.key) }
+            answer.insert(arrived.enumerated().map { ($1.key, answer.place(at: $1.position - $0)) })
+        }
+        guard
+            let difference = try SparseDifference(
+                left, arrived, countBefore: countBefore, changed: Set(few.changed.modified))
+        else { return nil }
+        return try difference.told(staying: known, few) { (position) in answer.key(at: position) }
+    }
+
+    private func isSet(_ place: Int) -> Bool { flags?[place] ?? true }
+
+    private mutating func updateFlags(
+        _ changes: Changes, _ arrived: [Bool], _ flips: [(place: Int, isSet: Bool)]
+    ) throws(StoreError) {
+        if flags == nil {
+            // With a condition some may be out from now on.
+            if arrived.allSatisfy({ $0 }) && flips.allSatisfy(\.isSet) { return }
+            flags = FlagList(Array(repeating: 1, count: try changes.old.count()))
+        }
+        var flags = self.flags.unsafelyUnwrapped
+        self.flags = nil  // one owner: changed in place
+        for place in changes.gone.reversed() { flags.remove(place) }
+        for (place, isSet) in zip(changes.arrived, arrived) { flags.insert(isSet, at: place) }
+        if !InjectedBug.active(.elementUnflagged) {
+            for (place, isSet) in flips { flags.change(place, to: isSet) }
+        }
+        self.flags = flags
+    }
+
+    // MARK: Where elements were
+
+    /// Their positions in the answer, ascending; nil: it cannot be told which ones they are.
+    ///
+    /// - Parameter before: they leave: of an object that is there several times, all of them.
+    private mutating func positions(
+        _ elements: [(place: Int, key: Int64)], _ side: OrderStep.Side?, before isLeaving: Bool
+    ) throws(StoreError) -> [Occurrence]? {
+        var found: [Occurrence] = []
+        if let side {
+            var counts: [Int64: Int] = [:]
+            for element in elements { counts[element.key, default: 0] += 1 }
+            for (key, count) in counts {
+                let positions = answer.positions(of: key, in: try equals(to: key, side))
+                guard positions.count == count || !isLeaving else { return nil }
+                found += positions.map { ($0, key) }
+            }
+            if !elements.isEmpty && found.isEmpty { throw missing(elements[0].key) }
+        } else {
+            for element in elements {
+                let position = flags?.rank(element.place) ?? element.place
+                guard position < answer.count, answer.key(at: position) == element.key else {
+                    throw missing(element.key)
+                }
+                found.append((position, element.key))
+            }
+        }
+        return found.sorted { $0.position < $1.position }
+    }
+
+    private func missing(_ key: Int64) -> StoreError {
+        StoreError(.internalError, "an observed answer does not have the object \(key) where it belongs")
+    }
+
+    /// Where objects are that have the same values as one.
+    private mutating func equals(to key: Int64, _ side: OrderStep.Side) throws(StoreError) -> Range<Int> {
+        let values = try side.values(key), levels = values.values.count
+        let start = answer.position(of: try side.place(of: values, levels, nil, in: &answer))
+        return start..<max(start, answer.position(of: try side.place(of: values, levels, .max, in: &answer)))
+    }
+
+    // MARK: Where elements are in an order
+
+    /// - Parameter coming: in the order of the collection.
+    /// Returns: their positions, ascending.
+    private mutating func insert(
+        _ coming: [(place: Int, key: Int64)], _ side: OrderStep.Side, _ changes: Changes
+    ) throws(StoreError) -> [Occurrence] {
+        var found: [(gap: Int, place: Int, key: Int64)] = []
+        let ties = ElementTies(changes.new, coming.map(\.place), flags)
+        for element in coming {
+            let equals = try equals(to: element.key, side)
+            let before = try ties.count(before: element, equals, answer, side)
+            found.append((equals.lowerBound + before, element.place, element.key))
+        }
+        // Of those at one place the values decide, then the collection.
+        try side.sort(&found, { $0.key }, by: { $0.place })
+        var arrivals: [(key: Int64, place: OrderedKeys.Place)] = []
+        for one in found { arrivals.append((one.key, answer.place(at: one.gap))) }
+        answer.insert(arrivals)
+        return found.enumerated().map { ($1.gap + $0, $1.key) }
+    }
+}
+
+/// Which of some elements with equal values the collection has before one.
+private struct ElementTies {
+    private let elements: CollectionElements
+    /// Of those that come, and are in no order yet.
+    private let coming: Set<Int>
+    private let flags: FlagList?
+
+    /// So many are looked for one by one; of more the nearest one before it is found sooner.
+    private static let mostLookedFor = 16
+    /// So many are put into a table; of more those that are not there are seldom met.
+    private static let mostKnown = 4096
+
+    init(_ elements: CollectionElements, _ coming: [Int], _ flags: FlagList?) {
+        (self.elements, self.coming, self.flags) = (elements, Set(coming), flags)
+    }
+
+    /// - Parameter equals: positions in the answer of those that have the values of the element.
+    func count(
+        before element: (place: Int, key: Int64), _ equals: Range<Int>, _ answer: OrderedKeys, _ side: OrderStep.Side
+    ) throws(StoreError) -> Int {
+        if equals.isEmpty || InjectedBug.active(.elementTieLost) { return equals.count }
+        if equals.count <= ElementTies.mostLookedFor {
+            var count = 0
+            for key in Set(equals.map { answer.key(at: $0) }) {
+                count += try self.count(of: key, before: element.place)
+            }
+            return count
+        }
+        let known = equals.count > ElementTies.mostKnown ? nil : Set(equals.map { answer.key(at: $0) })
+        let values = try side.values(element.key)
+        var place = element.place - 1
+        while place >= 0 {
+            defer { place -= 1 }
+            let link = try elements.element(at: place).value
+            if coming.contains(place) || link.isNull || flags?[place] == false { continue }
+            if let known {
+                if !known.contains(link.low) { continue }
+            } else if try side.order(of: link.low, nil, values, values.values.count) != 0 {
+                continue
+            }
+            let positions = answer.positions(of: link.low, in: equals)
+            if positions.count == 1 { return positions[0] + 1 - equals.lowerBound }
+            let occurrence = try count(of: link.low, before: place + 1)
+            guard occurrence > 0, occurrence <= positions.count else {
+                throw StoreError(
+                    .internalError, "an observed order has the object \(link.low) \(positions.count) times")
+            }
+            return positions[occurrence - 1] + 1 - equals.lowerBound
+        }
+        return 0
+    }
+
+    private func count(of key: Int64, before place: Int) throws(StoreError) -> Int {
+        var count = 0
+        try elements.forEachLink(.to(key)) { (index, _) in if index < place && !coming.contains(index) { count += 1 } }
+        return count
+    }
+}

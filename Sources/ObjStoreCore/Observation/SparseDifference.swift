@@ -1,0 +1,132 @@
+/// What leads from one long list of objects to another, where it is known who may have left a place and who has come to
+/// one: `ListDifference` of lists in which what stays is cut short.
+///
+/// ```
+///  before   a b c d e f g h     d and f leave        s s d s f s s       between those two, and around them, stays
+///  after    a b f c e g h X     f and X come         s s f s s s X       at most so much as can count
+/// ```
+/// Of what stays between two places as many are taken as others could make them move: one more than there are in both
+/// lists of those that leave and come. So the same ones move as in the whole lists.
+struct SparseDifference {
+    typealias Occurrence = (position: Int, key: Int64)
+
+    /// Each ascends, by the position before, or by that after.
+    private(set) var deleted: [Occurrence] = []
+    private(set) var inserted: [Occurrence] = []
+    /// By the positions before.
+    private(set) var moved: [(before: Int, after: Int)] = []
+    /// Of those that left and came, and stand where they stood among the others.
+    private(set) var unmoved: [(before: Int, after: Int)] = []
+
+    /// Positions before of those that left, and how many of those that stayed are before each that came; both ascend.
+    private let left: [Int]
+    private let gaps: [Int]
+
+    /// So long may lists become.
+    private static let most = 1 << 16
+
+    /// Nil: it would take longer than to compare the lists.
+    ///
+    /// - Parameters:
+    ///   - leaving: ascending, with their positions before.
+    ///   - coming: ascending, with their positions after.
+    ///   - countBefore: of all.
+    ///   - changed: the objects that were modified.
+    init?(
+        _ leaving: [Occurrence], _ coming: [Occurrence], countBefore: Int, changed: Set<Int64>
+    ) throws(StoreError) {
+        left = leaving.map(\.position)
+        gaps = coming.indices.map { coming[$0].position - $0 }
+        let known = Set(leaving.map(\.key)), both = coming.count { known.contains($0.key) }
+        if both == 0 {
+            (deleted, inserted) = (leaving, coming)
+            return
+        }
+        // Where they stand among those that stay, by how many of these are before them.
+        let gapsBefore = left.indices.map { left[$0] - $0 }
+        let staying = countBefore - leaving.count, cuts = Set(gapsBefore + gaps + [staying]).sorted()
+        if cuts.count * (both + 2) > SparseDifference.most { return nil }
+
+        // What stays has numbers that no object has; `places` are its positions, -1 where there are more of them.
+        let before = KeyBuffer(), after = KeyBuffer()
+        var places: (before: [Int], after: [Int]) = ([], []), gone = 0, come = 0, start = 0, number: Int64 = -1
+        for cut in cuts {
+            let count = min(cut - start, both + 1), isWhole = count == cut - start
+            for offset in 0..<count {
+                try before.append(number)
+                try after.append(number)
+                number -= 1
+                places.before.append(isWhole ? start + offset + gone : -1)
+                places.after.append(isWhole ? start + offset + come : -1)
+            }
+            while gone < leaving.count, gapsBefore[gone] == cut {
+                try before.append(leaving[gone].key)
+                places.before.append(leaving[gone].position)
+                gone += 1
+            }
+            while come < coming.count, gaps[come] == cut {
+                try after.append(coming[come].key)
+                places.after.append(coming[come].position)
+                come += 1
+            }
+            start = cut
+        }
+        let difference = try ListDifference(before, after, changed: changed)
+        deleted = difference.deleted.map { (places.before[$0], before.keys[$0]) }
+        inserted = difference.inserted.map { (places.after[$0], after.keys[$0]) }
+        moved = difference.moved.map { (places.before[$0.before], places.after[$0.after]) }
+        unmoved = difference.modified.map { (places.before[$0.before], places.after[$0.after]) }
+        if moved.contains(where: { $0.before < 0 }) {
+            throw StoreError(.internalError, "an observed answer has moved more than its changes move")
+        }
+    }
+    /// As an observer is told of it.
+    ///
+    /// - Parameters:
+    ///   - staying: objects of whose modifications it is told, with their positions before.
+    ///   - key: of which object is at a position after.
+    func told(
+        staying: [Occurrence], _ few: ObservedAnswer.FewChanges, key: (Int) throws(StoreError) -> Int64
+    ) throws(StoreError) -> ToldDifference {
+        var rows: [Int64: Int] = [:]
+        for (row, key) in few.changed.modified.enumerated() { rows[key] = row }
+        var modified: [(before: Int, after: Int, key: Int64)] = []
+        for pair in unmoved {
+            let key = try key(pair.after)
+            if let row = rows[key], few.isTold?[row] != false { modified.append((pair.before, pair.after, key)) }
+        }
+        let moving = Set(moved.map(\.before))
+        for one in staying where !moving.contains(one.position) {
+            let stays = one.position - SparseDifference.count(left, below: one.position)
+            modified.append((one.position, stays + SparseDifference.count(gaps, below: stays + 1), one.key))
+        }
+        modified.sort { $0.before < $1.before }
+
+        var changes = ClassChanges(maskWords: few.changed.maskWords), indices = ChangeSet.Indices()
+        changes.isFromOtherProcess = few.changed.isFromOtherProcess
+        (changes.deleted, changes.inserted) = (deleted.map(\.key), inserted.map(\.key))
+        changes.modified = modified.map(\.key)
+        for pair in moved { changes.moved.append(try key(pair.after)) }
+        let none = [UInt64](repeating: 0, count: changes.maskWords)[...]
+        for key in changes.modified + changes.moved {
+            changes.masks += rows[key].map { few.changed.mask($0) } ?? none
+        }
+        indices.deleted = deleted.map { UInt64($0.position) }
+        indices.inserted = inserted.map { UInt64($0.position) }
+        indices.modifiedBefore = modified.map { UInt64($0.before) }
+        indices.modifiedAfter = modified.map { UInt64($0.after) }
+        indices.movedBefore = moved.map { UInt64($0.before) }
+        indices.movedAfter = moved.map { UInt64($0.after) }
+        return ToldDifference(changes: changes, indices: indices)
+    }
+
+    /// How many of some ascending numbers are less.
+    static func count(_ numbers: [Int], below bound: Int) -> Int {
+        var low = 0, high = numbers.count
+        while low < high {
+            let middle = (low + high) / 2
+            if numbers[middle] < bound { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
