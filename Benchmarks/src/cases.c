@@ -206,6 +206,7 @@ const benchmark_case cases[] = {
     {"notify_observers_memory", run_live},
     {"notify_commit_overhead", run_live},
     {"notify_list_1", run_live},
+    {"notify_list_query_1", run_live},
     {"ffi_call", run_live},
     {"ffi_typed", run_live},
     {"notify_thread_1", run_notify_thread},

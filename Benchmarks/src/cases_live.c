@@ -201,54 +201,75 @@ static objstore_status hear_insertion(objstore_changes *changes, void *userdata)
     return OBJSTORE_OK;
 }
 
-// One object more in the middle of a list of N, whose observer is told of it.
-static void run_list(bench *b, result *r) {
+// An object whose list has N items, with ranks from 0 to 99.
+typedef struct {
+    objstore *handle;
+    objstore_class_id item;
+    objstore_property_id rank;
+    objstore_collection list;
+    objstore_object middle;
+} listed;
+
+static listed open_list(bench *b, objstore_text name) {
     enum { piece = 1000 };
-    const size_t count = b->data->count, rounds = repetitions(b, 10);
-    const objstore_text owner = OBJSTORE_STR("Owner"), item = OBJSTORE_STR("Item");
+    const size_t count = b->data->count;
+    const objstore_text owner = OBJSTORE_STR("Owner"), item = OBJSTORE_STR("Item"), rank = OBJSTORE_STR("rank");
+    listed l;
     objstore_schema *schema;
     objstore_view *view;
-    objstore_class_id classes[2];
+    objstore_class_id owners;
     objstore_property_id items;
     objstore_object the_owner;
     check(objstore_schema_new(&schema));
     check(objstore_schema_add_class(schema, owner));
     check(objstore_schema_add_class(schema, item));
+    check(objstore_schema_add_property(schema, item, rank, OBJSTORE_KIND_INT, 0));
     check(objstore_schema_add_link_collection(
         schema, owner, OBJSTORE_STR("items"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, item, 0));
-    objstore *handle = open_in_memory(OBJSTORE_STR("notify_list_1"), schema);
-    check(objstore_begin(handle, &view));
-    check(objstore_find_class(view, owner, &classes[0]));
-    check(objstore_find_class(view, item, &classes[1]));
-    check(objstore_find_property(view, classes[0], OBJSTORE_STR("items"), &items));
-    check(objstore_create(view, classes[0], NULL, NULL, 0, &the_owner));
-    const objstore_collection list = objstore_collection_of(the_owner, items);
+    l.handle = open_in_memory(name, schema);
+    check(objstore_begin(l.handle, &view));
+    check(objstore_find_class(view, owner, &owners));
+    check(objstore_find_class(view, item, &l.item));
+    check(objstore_find_property(view, owners, OBJSTORE_STR("items"), &items));
+    check(objstore_find_property(view, l.item, rank, &l.rank));
+    check(objstore_create(view, owners, NULL, NULL, 0, &the_owner));
+    l.list = objstore_collection_of(the_owner, items);
     objstore_value links[piece];
     for (size_t i = 0; i < count;) {
         size_t size = 0;
         for (; size < piece && i < count; size++, i++) {
             objstore_object created;
-            check(objstore_create(view, classes[1], NULL, NULL, 0, &created));
+            const objstore_value value = objstore_int((int64_t)(i % 100));
+            check(objstore_create(view, l.item, &l.rank, &value, 1, &created));
+            if (i == count / 2) l.middle = created;
             links[size] = objstore_link(created);
         }
-        check(objstore_list_insert(view, list, OBJSTORE_END, links, size));
+        check(objstore_list_insert(view, l.list, OBJSTORE_END, links, size));
     }
     check(objstore_commit(view, NULL));
+    return l;
+}
+
+// One object more in the middle of a list of N, whose observer is told of it.
+static void run_list(bench *b, result *r) {
+    const size_t count = b->data->count, rounds = repetitions(b, 10);
+    const listed l = open_list(b, OBJSTORE_STR("notify_list_1"));
     objstore_token *token;
     inserted_one found;
-    check(objstore_collection_observe(handle, list, 0, hear_insertion, &found, NULL, &token));
+    check(objstore_collection_observe(l.handle, l.list, 0, hear_insertion, &found, NULL, &token));
     for (size_t i = 0; i < rounds; i++) {
         series mine = {0};
         for (size_t k = 0; k < batch; k++) {
+            objstore_view *view;
             objstore_object created;
-            check(objstore_begin(handle, &view));
-            check(objstore_create(view, classes[1], NULL, NULL, 0, &created));
+            check(objstore_begin(l.handle, &view));
+            check(objstore_create(view, l.item, NULL, NULL, 0, &created));
             const objstore_value link = objstore_link(created);
-            check(objstore_list_insert(view, list, count / 2, &link, 1));
+            check(objstore_list_insert(view, l.list, count / 2, &link, 1));
             check(objstore_commit(view, NULL));
             found = (inserted_one){0};
             const int64_t start = now_ns();
-            check(objstore_deliver(handle, NULL));
+            check(objstore_deliver(l.handle, NULL));
             series_add(&mine, microseconds(now_ns() - start));
             if (found.calls != 1 || found.insertions != 1 || found.position != count / 2)
                 die("notify_list_1: told %zu times of %zu at %lu", found.calls, found.insertions, found.position);
@@ -257,7 +278,46 @@ static void run_list(bench *b, result *r) {
         series_free(&mine);
     }
     check(objstore_token_close(token));
-    check(objstore_close(handle));
+    check(objstore_close(l.handle));
+}
+
+// Of a list of N those of low rank, by it: one of its objects gets another rank, within those or beyond them.
+static void run_list_query(bench *b, result *r) {
+    const size_t rounds = repetitions(b, 10);
+    const listed l = open_list(b, OBJSTORE_STR("notify_list_query_1"));
+    objstore_token *token;
+    objstore_view *view;
+    objstore_query *all, *condition, *query;
+    size_t calls = 0;
+    int64_t serial = 0;
+    check(objstore_view_open(l.handle, &view));
+    check(objstore_query_collection(view, l.list, &all));
+    check(objstore_query_parse(view, l.item, objstore_text_of("rank < 60 SORT(rank ASC)", -1), NULL, 0, &condition));
+    check(objstore_query_then(all, condition, &query));
+    check(objstore_query_observe(query, l.handle, 0, hear, &calls, NULL, &token));
+    check(objstore_query_close(query));
+    check(objstore_query_close(condition));
+    check(objstore_query_close(all));
+    check(objstore_view_close(view));
+    for (size_t i = 0; i < rounds; i++) {
+        series mine = {0};
+        for (size_t k = 0; k < batch; k++) {
+            // To the other side of the bound and back, and by other ranks.
+            const objstore_value rank = objstore_int(++serial % 2 ? serial * 7 % 60 : 60 + serial % 40);
+            check(objstore_begin(l.handle, &view));
+            check(objstore_set(view, l.middle, l.rank, rank));
+            check(objstore_commit(view, NULL));
+            calls = 0;
+            const int64_t start = now_ns();
+            check(objstore_deliver(l.handle, NULL));
+            series_add(&mine, microseconds(now_ns() - start));
+            if (calls != 1) die("notify_list_query_1: told %zu times", calls);
+        }
+        series_add(&r->tracks[OBJSTORE].repetitions, series_median(&mine));
+        series_free(&mine);
+    }
+    check(objstore_token_close(token));
+    check(objstore_close(l.handle));
 }
 
 // ---------------------------------------------------------------------------------- functions made at run time
@@ -387,6 +447,7 @@ void run_live(bench *b, wanted_function *wanted) {
     if (!b->peers[OBJSTORE]) return;
     run_observers(b, wanted);
     if (wanted("notify_list_1")) run_list(b, add_result(b, "notify_list_1", "us/change", false));
+    if (wanted("notify_list_query_1")) run_list_query(b, add_result(b, "notify_list_query_1", "us/change", false));
     if (wanted("ffi_call")) run_bound_calls(b, add_result(b, "ffi_call", "ns/call", false));
     if (wanted("ffi_typed")) run_typed(b, add_result(b, "ffi_typed", "ns/row", false));
 #else

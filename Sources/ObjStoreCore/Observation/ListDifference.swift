@@ -27,10 +27,12 @@ struct ListDifference {
     init(_ before: KeyBuffer, _ after: KeyBuffer, changed: Set<Int64>) throws(StoreError) {
         self.before = before
         self.after = after
+        let filter = KeyFilter(changed)
         let common = min(before.count, after.count)
         var start = 0, end = 0
         while start < common, before.keys[start] == after.keys[start] {
-            if changed.contains(before.keys[start]) { modified.append((start, start)) }
+            let key = before.keys[start]
+            if filter.mayHave(key) && changed.contains(key) { modified.append((start, start)) }
             start += 1
         }
         while end < common - start, before.keys[before.count - 1 - end] == after.keys[after.count - 1 - end] {
@@ -38,8 +40,24 @@ struct ListDifference {
         }
         try compare(start..<before.count - end, start..<after.count - end, changed)
         if changed.isEmpty { return }
-        for place in -end..<0 where changed.contains(after.keys[after.count + place]) {
-            modified.append((before.count + place, after.count + place))
+        for place in -end..<0 {
+            let key = after.keys[after.count + place]
+            if filter.mayHave(key) && changed.contains(key) {
+                modified.append((before.count + place, after.count + place))
+            }
+        }
+    }
+
+    /// A look at a few bits says of most keys that they are none of some: a set takes ten times as long.
+    private struct KeyFilter {
+        private var bits = InlineArray<64, UInt64>(repeating: 0)
+
+        init(_ keys: Set<Int64>) {
+            for key in keys { bits[Int(key >> 6 & 63)] |= 1 << UInt64(key & 63) }
+        }
+
+        @inline(__always) func mayHave(_ key: Int64) -> Bool {
+            bits[Int(key >> 6 & 63)] >> UInt64(key & 63) & 1 != 0
         }
     }
 

@@ -90,12 +90,17 @@ def test_orders(store, turtles):
 
 
 class Row(objstore.Model):
+    __indexes__ = [objstore.Index("text", "number"), objstore.Index("flag", "real")]
     _id: int = objstore.field(primary_key=True)
-    text: str | None = None
-    real: float | None = None
+    text: str | None = objstore.field(default=None, indexed=True)
+    real: float | None = objstore.field(default=None, indexed=True)
     number: int | None = None
     flag: bool = False
     at: datetime.datetime | None = None
+
+
+class Box(objstore.Model):
+    rows: objstore.List[Row]
 
 
 ORDERS = (
@@ -115,15 +120,19 @@ def test_orders_of_all_kinds(seed):
     dice = random.Random(seed)
     start = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
     kinds = {
-        "text": lambda: dice.choice([None, "", "a", "A", "ä", "long" * 9 + dice.choice("xy"), dice.choice("abc") * 3]),
+        "text": lambda: dice.choice(
+            [None, "", "a", "A", "ä", "long" * dice.choice([9, 20]) + dice.choice("xy"), dice.choice("abc") * 3]
+        ),
         "real": lambda: dice.choice([None, math.nan, -0.0, 0.0, math.inf, -math.inf, dice.uniform(-2, 2)]),
         "number": lambda: dice.choice([None, -(2**63), 1 - 2**63, 2**40, 2**63 - 1, dice.randrange(4)]),
         "flag": lambda: dice.random() < 0.5,
         "at": lambda: dice.choice([None, start + datetime.timedelta(seconds=dice.randrange(3))]),
     }
-    with objstore.open(memory=f"orders {seed}", models=[Row]) as store:
+    with objstore.open(memory=f"orders {seed}", models=[Row, Box]) as store:
         with store.write():
             store.add_all([Row(_id=i, **{n: make() for n, make in kinds.items()}) for i in range(1800)])
+            box = store.add(Box())
+            box.rows.extend(dice.choice(list(store.objects(Row))) for _ in range(300))
         rows = store.objects(Row)
         asked = [rows.order_by(*keys) for keys in ORDERS] + [rows.where(Row.flag == True).order_by(desc(Row.real))]
         asked += [
@@ -137,6 +146,15 @@ def test_orders_of_all_kinds(seed):
             rows.order_by(Row.flag).order_by(Row.text).offset(3).limit(37),
             rows.where(Row.flag == True).offset(5).limit(25),
         ]
+        listed = box.rows.objects()
+        asked += [listed.order_by(*keys) for keys in ORDERS]
+        asked += [listed.where(Row.number >= 0), listed.where(Row.flag == True).order_by(Row.real).limit(9)]
+        asked += [
+            store.objects_in(Row, ["text"], from_=["a"], to=["long" * 20]),
+            store.objects_in(Row, ["text", "number"], from_=["a", 1]),
+            store.objects_in(Row, ["flag", "real"], to=[True, 0.5], including_to=False),
+            store.objects_in(Row, ["real"]),
+        ]
         follow = [Follower(results) for results in asked]
         tokens = [results.observe(one, initial=False) for results, one in zip(asked, follow)]
         next_id = 2000
@@ -144,7 +162,13 @@ def test_orders_of_all_kinds(seed):
             with store.write():
                 for _ in range(dice.randrange(1, 12)):
                     row = store.get(Row, dice.randrange(1800))
-                    if row is None or dice.random() < 0.15:
+                    if dice.random() < 0.4:
+                        row = dice.choice(box.rows)
+                    if row and dice.random() < 0.1:
+                        box.rows.insert(dice.randrange(len(box.rows)), row)
+                    elif dice.random() < 0.1:
+                        del box.rows[dice.randrange(len(box.rows))]
+                    elif row is None or dice.random() < 0.15:
                         store.add(Row(_id=next_id, **{n: make() for n, make in kinds.items()}))
                         next_id += 1
                     elif dice.random() < 0.15:
