@@ -296,7 +296,13 @@ private struct ElementTies {
 
     private func count(of key: Int64, before place: Int) throws(StoreError) -> Int {
         var count = 0
-        try elements.forEachLink(.to(key)) { (index, _) in if index < place && !coming.contains(index) { count += 1 } }
+        func add(_ index: Int, _: Value) { if index < place && !coming.contains(index) { count += 1 } }
+        if elements.kind != .set, let range = try elements.range() {
+            let part = range.lowerBound..<range.lowerBound + place
+            try elements.forEachLink(.to(key), in: part, atMost: .max, add)
+        } else {
+            try elements.forEachLink(.to(key), add)
+        }
         return count
     }
 }

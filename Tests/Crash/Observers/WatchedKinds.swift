@@ -130,12 +130,13 @@ struct WatchedKind: Sendable {
     }
 
     private static func part(
-        of property: String, _ text: String, sortedBy: (@Sendable (WatchedContent, Int64) -> Int)? = nil,
+        of property: String, _ text: String, paths: [String]? = nil,
+        sortedBy: (@Sendable (WatchedContent, Int64) -> Int)? = nil,
         _ content: @escaping @Sendable (WatchedContent, [Int64]) -> [Int64]
     ) -> WatchedKind {
         WatchedKind(
             name: "\(text) of \(property)", kind: .item, way: .part(of: property) { WatchedKind.text(text, .item, $0) },
-            needs: property == "crew" ? [property] : [], sortedBy: sortedBy
+            paths: paths, needs: property == "crew" ? [property] : [], sortedBy: sortedBy
         ) { model, owner in
             guard let tag = model[.tag, owner] else { return [] }
             switch property {
@@ -156,6 +157,9 @@ struct WatchedKind: Sendable {
             }
         },
         part(of: "items", "~number < 70") { model, list in list.filter { model[.item, $0]!.number < 70 } },
+        part(of: "items", "~number >= 20 SORT(~number ASC)", paths: ["part", "tag.number"]) { model, list in
+            model.sorted(list.filter { model[.item, $0]!.number >= 20 }, .item) { $0.number < $1.number }
+        },
         part(
             of: "items", "SORT(tag.number DESC) LIMIT(4)",
             sortedBy: { Int($0.tag(of: $0[.item, $1]!)?.number ?? -1) }
@@ -167,6 +171,9 @@ struct WatchedKind: Sendable {
         },
         part(of: "items", "tag.number > 20 OFFSET(1) LIMIT(3)") { model, list in
             Array(list.filter { (model.tag(of: model[.item, $0]!)?.number ?? 0) > 20 }.dropFirst().prefix(3))
+        },
+        part(of: "crew", "~number > 5", paths: ["tag"]) { model, list in
+            list.filter { model[.item, $0]!.number > 5 }
         },
         part(of: "crew", "~number > 10 SORT(~number DESC)") { model, list in
             model.sorted(list.filter { model[.item, $0]!.number > 10 }, .item) { $1.number < $0.number }
