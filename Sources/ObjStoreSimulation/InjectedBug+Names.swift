@@ -132,6 +132,7 @@ extension InjectedBug: CustomStringConvertible {
         ("sectionStale", .sectionStale),
         ("toldTwice", .toldTwice),
         ("firstsStale", .firstsStale),
+        ("rankStale", .rankStale),
         ("elementUnflagged", .elementUnflagged),
         ("elementTieLost", .elementTieLost),
     ]

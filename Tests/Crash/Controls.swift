@@ -261,6 +261,9 @@ struct Control {
             bug: .silenceUnplaced, row: "-", mistake: "positions do not follow a silent transaction",
             named: ["positions"], isSilence: true),
         Control(
+            bug: .rankStale, row: "-", mistake: "positions after a change are those before it", named: ["positions"],
+            isLists: true),
+        Control(
             bug: .listStale, row: "-", mistake: "an observed answer does not follow what links lead to",
             named: ["content", "positions"], isLists: true),
         Control(

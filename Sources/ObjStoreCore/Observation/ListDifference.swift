@@ -8,23 +8,23 @@
 /// ```
 /// An object that is in a list several times is told apart by its occurrences: the first one before is the first one
 /// after. O(n), where much was moved O(n log n); what both begin and end with costs a comparison each.
-struct ListDifference {
-    typealias Pair = (before: Int, after: Int)
+package struct ListDifference {
+    package typealias Pair = (before: Int, after: Int)
 
     private let before: KeyBuffer
     private let after: KeyBuffer
     /// Indices before, ascending.
-    private(set) var deleted: [Int] = []
+    package private(set) var deleted: [Int] = []
     /// Indices after, ascending.
-    private(set) var inserted: [Int] = []
+    package private(set) var inserted: [Int] = []
     /// What stayed and stands elsewhere among the others, ascending by the index before.
-    private(set) var moved: [Pair] = []
+    package private(set) var moved: [Pair] = []
     /// What was changed and not moved, ascending by both.
-    private(set) var modified: [Pair] = []
+    package private(set) var modified: [Pair] = []
 
     /// - Parameter changed: the objects that were modified.
     /// Errors: `.outOfMemory`.
-    init(_ before: KeyBuffer, _ after: KeyBuffer, changed: Set<Int64>) throws(StoreError) {
+    package init(_ before: KeyBuffer, _ after: KeyBuffer, changed: Set<Int64>) throws(StoreError) {
         self.before = before
         self.after = after
         let filter = KeyFilter(changed)

@@ -7,16 +7,16 @@
 /// ```
 /// Of what stays between two places as many are taken as others could make them move: one more than there are in both
 /// lists of those that leave and come. So the same ones move as in the whole lists.
-struct SparseDifference {
-    typealias Occurrence = (position: Int, key: Int64)
+package struct SparseDifference {
+    package typealias Occurrence = (position: Int, key: Int64)
 
     /// Each ascends, by the position before, or by that after.
-    private(set) var deleted: [Occurrence] = []
-    private(set) var inserted: [Occurrence] = []
+    package private(set) var deleted: [Occurrence] = []
+    package private(set) var inserted: [Occurrence] = []
     /// By the positions before.
-    private(set) var moved: [(before: Int, after: Int)] = []
+    package private(set) var moved: [(before: Int, after: Int)] = []
     /// Of those that left and came, and stand where they stood among the others.
-    private(set) var unmoved: [(before: Int, after: Int)] = []
+    package private(set) var unmoved: [(before: Int, after: Int)] = []
 
     /// Positions before of those that left, and how many of those that stayed are before each that came; both ascend.
     private let left: [Int]
@@ -32,7 +32,7 @@ struct SparseDifference {
     ///   - coming: ascending, with their positions after.
     ///   - countBefore: of all.
     ///   - changed: the objects that were modified.
-    init?(
+    package init?(
         _ leaving: [Occurrence], _ coming: [Occurrence], countBefore: Int, changed: Set<Int64>
     ) throws(StoreError) {
         left = leaving.map(\.position)
