@@ -120,7 +120,7 @@ class Copy:
 
 
 class Delays:
-    """How long changes are under way: from the end of a commit, of which the writer tells, to the change set."""
+    """How long changes are under way: from the beginning of a commit, of which the writer tells, to the change set."""
 
     def __init__(self) -> None:
         self.is_known = False  # there is a writer that tells
@@ -148,7 +148,9 @@ class Delays:
             return []
         last, ordered = self._microseconds[-1], sorted(self._microseconds)
         greatest = ordered[(len(ordered) * 99 - 1) // 100]
-        return [f"told {last:.0f} µs after the commit, median {statistics.median(ordered):.0f}, p99 {greatest:.0f}"]
+        return [
+            f"told {last:.0f} µs after the commit began, median {statistics.median(ordered):.0f}, p99 {greatest:.0f}"
+        ]
 
 
 @contextmanager

@@ -3,8 +3,8 @@
     stir.py STORE [--wheel WHEEL] [--cities N] [--commits N] [--batch N] [--pause SECONDS] [--seed N]
 
 Imports the cities of WHEEL, or N that it makes up, in no order, so that the table moves; then cities grow, shrink,
-vanish and come back. After each commit it prints the version that this made, and when: nanoseconds of the clock that
-all processes of a machine share.
+vanish and come back. After each commit it prints the version that this made, and when it began: nanoseconds of the
+clock that all processes of a machine share.
 """
 
 import argparse
@@ -105,7 +105,8 @@ def main(options: argparse.Namespace) -> None:
         for step in steps(store, cities, options, chance):
             with store.write() as transaction:
                 step()
-            print(transaction.version(), time.monotonic_ns(), flush=True)
+                begun = time.monotonic_ns()  # others may be told before the call that commits returns
+            print(transaction.version(), begun, flush=True)
             time.sleep(options.pause)
 
 

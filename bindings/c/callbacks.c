@@ -1,4 +1,5 @@
-/* Functions made at run time: observers that get values as C arguments, and functions with their userdata built in.
+/* Functions made at run time: observers that get values as C arguments, and functions with their userdata built in: for
+ * a language whose functions are plain pointers.
  *
  *      cc callbacks.c -lobjstore && ./a.out
  */
@@ -38,6 +39,21 @@ static void on_warm_city(int32_t event, const char *name, int64_t length, const 
     (void)userdata;
     printf("%s %.*s, %.1f\n", event == OBJSTORE_DELETIONS ? "not warm any more:" : "warm:", (int)length, name,
            *temperature);
+}
+
+/* ---- notifications to a function without userdata: what it works with is built in ------------------------------ */
+
+static objstore_status count_cities(objstore_changes *changes, void *userdata) {
+    objstore_changes_info info = objstore_changes_info_init();
+    size_t *counted = userdata;
+    check(objstore_changes_get_info(changes, &info));
+    *counted += info.insertion_count + info.modification_count;
+    return OBJSTORE_OK;
+}
+
+/* An interface that takes a function and nothing else. */
+static void watch(objstore *store, objstore_change_handler function, objstore_token **token) {
+    check(objstore_observe(store, city, 0, function, NULL, NULL, token));
 }
 
 /* ---- transactions: a body, and what it works with -------------------------------------------------------------- */
@@ -126,6 +142,40 @@ static void verify(objstore *store, int most) {
     check(objstore_view_close(view));
 }
 
+/* ---- migrations: what a newer version makes of what is there ---------------------------------------------------- */
+
+static objstore_status correct(objstore *store, objstore_view *transaction, objstore_view *old, uint64_t old_version,
+                               uint64_t new_version, void *userdata) {
+    const double *degrees = userdata;
+    objstore_row row;
+    bool more;
+    (void)store;
+    check(objstore_row_init(old, city, &row));
+    for (check(objstore_row_next(&row, &more)); more; check(objstore_row_next(&row, &more))) {
+        objstore_object object;
+        objstore_value value;
+        check(objstore_row_object(&row, &object));
+        check(objstore_get(old, object, p[TEMPERATURE], NULL, &value));
+        if (value.kind == OBJSTORE_KIND_NULL) continue;
+        check(objstore_set(transaction, object, p[TEMPERATURE], objstore_double(value.data.real + *degrees)));
+    }
+    printf("version %" PRIu64 " became %" PRIu64 ": all %.1f degrees warmer\n", old_version, new_version, *degrees);
+    return OBJSTORE_OK;
+}
+
+static void migrate(objstore_config *config, objstore_schema *schema, double degrees) {
+    objstore_migration function;
+    objstore_bound *bound;
+    objstore *store;
+    check(objstore_bind_migration(correct, &degrees, NULL, &function, &bound));
+    check(objstore_config_set_schema(config, schema, 2));
+    check(objstore_config_set_migration(config, function, NULL, NULL));
+    check(objstore_open(config, &store));
+    check(objstore_bound_close(bound));
+    print_sorted(store);
+    check(objstore_close(store));
+}
+
 int main(void) {
     static const reading readings[] = {{"Oslo", 3.5}, {"Rome", 19.0}, {"Oslo", 4.0}, {"Rome", 9.5}};
     objstore_schema *schema;
@@ -133,17 +183,18 @@ int main(void) {
     objstore *store;
     objstore_view *view;
     objstore_query *warm;
-    objstore_token *token, *warm_token, *bad = NULL;
+    objstore_token *token, *warm_token, *counting, *bad = NULL;
     objstore_write_body function;
-    objstore_bound *bound;
+    objstore_change_handler handler;
+    objstore_bound *bound, *bound_handler;
     objstore_error error = objstore_error_init();
     int calls = 0;
-    size_t i;
+    size_t i, counted = 0;
 
     check(objstore_schema_new(&schema));
     check(objstore_schema_add_rows(schema, OBJSTORE_STR("City"), 0, city_rows, CITY_PROPERTIES));
     check(objstore_config_new(&config));
-    check(objstore_config_set_memory(config, OBJSTORE_STR("")));
+    check(objstore_config_set_memory(config, OBJSTORE_STR("cities")));
     check(objstore_config_set_schema(config, schema, 1));
     check(objstore_open(config, &store));
     check(objstore_view_open(store, &view));
@@ -163,6 +214,9 @@ int main(void) {
     check(objstore_query_observe_typed(warm, store, OBJSTORE_TYPED_DELETIONS, p, CITY_PROPERTIES,
         OBJSTORE_STR("event, str, f64? -> void"), (objstore_function)on_warm_city, NULL, NULL, &warm_token));
 
+    check(objstore_bind_change_handler(count_cities, &counted, NULL, &handler, &bound_handler));
+    watch(store, handler, &counting);
+
     for (i = 0; i < sizeof readings / sizeof *readings; i++) {
         reading *given = malloc(sizeof *given);
         if (!given) return 1;
@@ -174,14 +228,17 @@ int main(void) {
         /* From here on calling the function is an error, and calls nothing. */
         if (run_in(store, function) != OBJSTORE_ERR_CLOSED_HANDLE) return 1;
     }
-    printf("%d calls\n", calls);
+    printf("%d calls, %zu cities counted\n", calls, counted);
     print_sorted(store);
     verify(store, 1000000);
     verify(store, 1);
 
     check(objstore_token_close(token));
     check(objstore_token_close(warm_token));
+    check(objstore_token_close(counting));
+    check(objstore_bound_close(bound_handler));
     check(objstore_query_close(warm));
+    migrate(config, schema, 0.5);
     check(objstore_close(store));
     check(objstore_config_close(config));
     return objstore_schema_close(schema);

@@ -107,7 +107,7 @@ def test_the_program_of_the_demo(tmp_path):
     tables = ended.stdout.splitlines()
     assert tables[0].startswith("the 9 largest cities with population > 50000: version ")
     last = next(i for i in reversed(range(len(tables))) if tables[i].startswith("version "))
-    assert "fresh queries that agree:" in tables[last] and "µs after the commit" in tables[last]
+    assert "fresh queries that agree:" in tables[last] and "µs after the commit began" in tables[last]
     with objstore.open(tmp_path / "live.objstore", mode="read-only") as store:
         found = store.objects(store.models["City"]).filter("SORT(population DESC) LIMIT(9)")
         assert [line.split()[-1] for line in tables[last + 1 :]] == [f"{city.population:,}" for city in found]
