@@ -578,5 +578,6 @@ func runLists(_ arguments: Arguments) -> Int32 {
         return 1
     }
     print("\(count) histories of observed lists from seed \(arguments.seed), \(told) change sets: 0 violations")
-    return 0
+    if told < arguments.told { print("they should be \(arguments.told) at least") }
+    return told < arguments.told ? 1 : 0
 }

@@ -44,6 +44,8 @@ struct Arguments {
     var part = (index: 0, of: 1)
     /// Of the courses of a queue.
     var depth = 7
+    /// So many change sets have to be told at least.
+    var told = 0
     /// Part of a scenario's name.
     var name = ""
 
@@ -86,6 +88,7 @@ struct Arguments {
                 }
                 part = (numbers[0], numbers[1])
             case "--depth": depth = Int(value()) ?? usageError(word)
+            case "--told": told = Int(value()) ?? usageError(word)
             case "--name": name = value()
             case "--replaced": isReplaced = true
             case "--async": isAsync = true
@@ -106,7 +109,7 @@ func usage(_ problem: String) -> Never {
         """
         usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|sections|paths|collections|observers|\
         controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] \
-        [--name PART] [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] [--trace]
+        [--told N] [--name PART] [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] [--trace]
         """
     )
     exit(2)
