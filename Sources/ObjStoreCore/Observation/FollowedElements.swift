@@ -130,15 +130,18 @@ struct FollowedElements {
             let key = entry.value.low, old = changes.before(place)
             if deleted.contains(key) || turned.contains(key) { leaving.append((old, key)) }
             if inserted.contains(key) || turned.contains(key) { coming.append((place, key)) }
-            if !turned.contains(key), let row = rows[key], few.isTold?[row] != false { staying.append((old, key)) }
+            if !turned.contains(key), rows[key] != nil { staying.append((old, key)) }
             if deleted.contains(key) || inserted.contains(key) { flips.append((place, inserted.contains(key))) }
         }
         coming.sort { $0.place < $1.place }
+        let both = SparseDifference.countOfBoth(leaving.map(\.key), coming.map(\.key))
+        if SparseDifference.isTooLong(leaving.count + coming.count, both: both, staying: staying.count) { return nil }
 
         // Where they were.
         let countBefore = answer.count
-        guard let left = try positions(leaving, sides?.0, before: true),
-            let known = try positions(staying, sides?.0, before: false)
+        var effort = LookUpEffort(elements: try changes.new.count())
+        guard let left = try positions(leaving, sides?.0, before: true, &effort),
+            let known = try positions(staying, sides?.0, before: false, &effort)
         else { return nil }
         answer.remove(left.map { answer.place(at: $0.position) })
         try updateFlags(changes, arrivedFlags, flips)
@@ -146,16 +149,17 @@ struct FollowedElements {
         // Where they are.
         let arrived: [Occurrence]
         if let side = sides?.1 {
-            arrived = try insert(coming, side, changes)
+            guard let found = try insert(coming, side, changes, &effort) else { return nil }
+            arrived = found
         } else {
             arrived = coming.map { (flags?.rank($0.place) ?? $0.place, $0.key) }
             answer.insert(arrived.enumerated().map { ($1.key, answer.place(at: $1.position - $0)) })
         }
         guard
             let difference = try SparseDifference(
-                left, arrived, countBefore: countBefore, changed: Set(few.changed.modified))
+                left, arrived, staying: known, countBefore: countBefore, changed: Set(few.changed.modified))
         else { return nil }
-        return try difference.told(staying: known, few) { (position) in answer.key(at: position) }
+        return try difference.told(few) { (position) in answer.key(at: position) }
     }
 
     private func isSet(_ place: Int) -> Bool { flags?[place] ?? true }
@@ -184,14 +188,17 @@ struct FollowedElements {
     ///
     /// - Parameter before: they leave: of an object that is there several times, all of them.
     private mutating func positions(
-        _ elements: [(place: Int, key: Int64)], _ side: OrderStep.Side?, before isLeaving: Bool
+        _ elements: [(place: Int, key: Int64)], _ side: OrderStep.Side?, before isLeaving: Bool,
+        _ effort: inout LookUpEffort
     ) throws(StoreError) -> [Occurrence]? {
         var found: [Occurrence] = []
         if let side {
             var counts: [Int64: Int] = [:]
             for element in elements { counts[element.key, default: 0] += 1 }
             for (key, count) in counts {
-                let positions = answer.positions(of: key, in: try equals(to: key, side))
+                let equals = try equals(to: key, side)
+                guard effort.takes(keys: equals.count) else { return nil }
+                let positions = answer.positions(of: key, in: equals)
                 guard positions.count == count || !isLeaving else { return nil }
                 found += positions.map { ($0, key) }
             }
@@ -222,16 +229,29 @@ struct FollowedElements {
     // MARK: Where elements are in an order
 
     /// - Parameter coming: in the order of the collection.
-    /// Returns: their positions, ascending.
+    /// Returns: their positions, ascending; nil: that takes too long.
     private mutating func insert(
-        _ coming: [(place: Int, key: Int64)], _ side: OrderStep.Side, _ changes: Changes
-    ) throws(StoreError) -> [Occurrence] {
+        _ coming: [(place: Int, key: Int64)], _ side: OrderStep.Side, _ changes: Changes, _ effort: inout LookUpEffort
+    ) throws(StoreError) -> [Occurrence]? {
         var found: [(gap: Int, place: Int, key: Int64)] = []
-        let ties = ElementTies(changes.new, coming.map(\.place), flags)
+        // Of those with equal values, by where these are.
+        var ties: [Int: ElementTies] = [:]
+        let places = Set(coming.map(\.place))
         for element in coming {
             let equals = try equals(to: element.key, side)
-            let before = try ties.count(before: element, equals, answer, side)
-            found.append((equals.lowerBound + before, element.place, element.key))
+            var gap = equals.lowerBound
+            if InjectedBug.active(.elementTieLost) {
+                gap = equals.upperBound
+            } else if !equals.isEmpty {
+                if ties[gap] == nil {
+                    ties[gap] = try ElementTies(equals, as: element.key, answer, side, changes.new, places, &effort)
+                }
+                guard let before = try ties[gap]?.count(before: element.place, answer, side, flags, &effort) else {
+                    return nil
+                }
+                gap += before
+            }
+            found.append((gap, element.place, element.key))
         }
         // Of those at one place the values decide, then the collection.
         try side.sort(&found, { $0.key }, by: { $0.place })
@@ -242,67 +262,25 @@ struct FollowedElements {
     }
 }
 
-/// Which of some elements with equal values the collection has before one.
-private struct ElementTies {
-    private let elements: CollectionElements
-    /// Of those that come, and are in no order yet.
-    private let coming: Set<Int>
-    private let flags: FlagList?
+/// How much may be looked up before it is cheaper to ask anew: as much as elements are sorted in that time.
+struct LookUpEffort {
+    /// In some 100 ns.
+    private var left: Int
+    private let elements: Int
 
-    /// So many are looked for one by one; of more the nearest one before it is found sooner.
-    private static let mostLookedFor = 16
-    /// So many are put into a table; of more those that are not there are seldom met.
-    private static let mostKnown = 4096
+    init(elements: Int) { (left, self.elements) = (max(elements, 1 << 12), elements) }
 
-    init(_ elements: CollectionElements, _ coming: [Int], _ flags: FlagList?) {
-        (self.elements, self.coming, self.flags) = (elements, Set(coming), flags)
+    private mutating func takes(_ cost: Int) -> Bool {
+        left -= cost
+        return left >= 0
     }
 
-    /// - Parameter equals: positions in the answer of those that have the values of the element.
-    func count(
-        before element: (place: Int, key: Int64), _ equals: Range<Int>, _ answer: OrderedKeys, _ side: OrderStep.Side
-    ) throws(StoreError) -> Int {
-        if equals.isEmpty || InjectedBug.active(.elementTieLost) { return equals.count }
-        if equals.count <= ElementTies.mostLookedFor {
-            var count = 0
-            for key in Set(equals.map { answer.key(at: $0) }) {
-                count += try self.count(of: key, before: element.place)
-            }
-            return count
-        }
-        let known = equals.count > ElementTies.mostKnown ? nil : Set(equals.map { answer.key(at: $0) })
-        let values = try side.values(element.key)
-        var place = element.place - 1
-        while place >= 0 {
-            defer { place -= 1 }
-            let link = try elements.element(at: place).value
-            if coming.contains(place) || link.isNull || flags?[place] == false { continue }
-            if let known {
-                if !known.contains(link.low) { continue }
-            } else if try side.order(of: link.low, nil, values, values.values.count) != 0 {
-                continue
-            }
-            let positions = answer.positions(of: link.low, in: equals)
-            if positions.count == 1 { return positions[0] + 1 - equals.lowerBound }
-            let occurrence = try count(of: link.low, before: place + 1)
-            guard occurrence > 0, occurrence <= positions.count else {
-                throw StoreError(
-                    .internalError, "an observed order has the object \(link.low) \(positions.count) times")
-            }
-            return positions[occurrence - 1] + 1 - equals.lowerBound
-        }
-        return 0
-    }
-
-    private func count(of key: Int64, before place: Int) throws(StoreError) -> Int {
-        var count = 0
-        func add(_ index: Int, _: Value) { if index < place && !coming.contains(index) { count += 1 } }
-        if elements.kind != .set, let range = try elements.range() {
-            let part = range.lowerBound..<range.lowerBound + place
-            try elements.forEachLink(.to(key), in: part, atMost: .max, add)
-        } else {
-            try elements.forEachLink(.to(key), add)
-        }
-        return count
-    }
+    /// Keys that lie side by side are compared with one.
+    mutating func takes(keys: Int) -> Bool { takes(1 + keys / 100) }
+    /// The links of all elements are.
+    mutating func takesScan() -> Bool { takes(1 + elements / 1000) }
+    /// Elements are looked at.
+    mutating func takes(elements: Int) -> Bool { takes(elements) }
+    /// Keys are put into a table.
+    mutating func takes(tableOf keys: Int) -> Bool { takes(keys / 2) }
 }

@@ -113,15 +113,17 @@ package struct ListDifference {
         for number in pairs.indices.reversed() {
             bounds[number] = isInPlace[number] ? pairs[number].before : bounds[number + 1]
         }
-        var last = -1
+        // Of the changed ones between two of those as many as possible.
+        var last = -1, fitting: [Int] = []
         for number in pairs.indices {
             let place = pairs[number].before
-            if !isInPlace[number] {
-                guard isChanged[number], place > last, place < bounds[number] else { continue }
-                isInPlace[number] = true
+            if isInPlace[number] {
+                last = place
+            } else if isChanged[number], place > last, place < bounds[number] {
+                fitting.append(number)
             }
-            last = place
         }
+        for number in longestAscending(fitting.map { pairs[$0].before }) { isInPlace[fitting[number]] = true }
         return isInPlace
     }
 

@@ -18,10 +18,6 @@ package struct SparseDifference {
     /// Of those that left and came, and stand where they stood among the others.
     package private(set) var unmoved: [(before: Int, after: Int)] = []
 
-    /// Positions before of those that left, and how many of those that stayed are before each that came; both ascend.
-    private let left: [Int]
-    private let gaps: [Int]
-
     /// So long may lists become.
     private static let most = 1 << 16
 
@@ -30,22 +26,63 @@ package struct SparseDifference {
     /// - Parameters:
     ///   - leaving: ascending, with their positions before.
     ///   - coming: ascending, with their positions after.
+    ///   - staying: objects that were modified where they are; the same.
     ///   - countBefore: of all.
     ///   - changed: the objects that were modified.
     package init?(
-        _ leaving: [Occurrence], _ coming: [Occurrence], countBefore: Int, changed: Set<Int64>
+        _ leaving: [Occurrence], _ coming: [Occurrence], staying: [Occurrence] = [], countBefore: Int,
+        changed: Set<Int64>
     ) throws(StoreError) {
-        left = leaving.map(\.position)
-        gaps = coming.indices.map { coming[$0].position - $0 }
-        let known = Set(leaving.map(\.key)), both = coming.count { known.contains($0.key) }
+        let both = SparseDifference.countOfBoth(leaving.map(\.key), coming.map(\.key))
+        let places = SparseDifference.after(staying.map(\.position), leaving, coming)
         if both == 0 {
             (deleted, inserted) = (leaving, coming)
+            unmoved = zip(staying, places).map { ($0.position, $1) }
             return
         }
+        if SparseDifference.isTooLong(leaving.count + coming.count, both: both, staying: staying.count) { return nil }
+        // They are passed by rather than others; what is as it was moves last of all.
+        try compare(
+            SparseDifference.merged(leaving, staying),
+            SparseDifference.merged(coming, zip(staying, places).map { ($1, $0.key) }), both + staying.count,
+            countBefore, changed)
+    }
+
+    /// Whether that would take longer than to compare the lists.
+    ///
+    /// - Parameters:
+    ///   - travelling: how many leave and come.
+    ///   - both: how many of them do both.
+    static func isTooLong(_ travelling: Int, both: Int, staying: Int) -> Bool {
+        both > 0 && (travelling + 2 * staying + 1) * (both + staying + 2) > SparseDifference.most
+    }
+
+    static func countOfBoth(_ leaving: [Int64], _ coming: [Int64]) -> Int {
+        let known = Set(leaving)
+        return coming.count { known.contains($0) }
+    }
+
+    private static func merged(_ a: [Occurrence], _ b: [Occurrence]) -> [Occurrence] {
+        b.isEmpty ? a : (a + b).sorted { $0.position < $1.position }
+    }
+
+    /// Where those are after that stay, by their positions before, which ascend.
+    private static func after(_ positions: [Int], _ leaving: [Occurrence], _ coming: [Occurrence]) -> [Int] {
+        if positions.isEmpty { return [] }
+        let left = leaving.map(\.position), gaps = coming.indices.map { coming[$0].position - $0 }
+        return positions.map { position in
+            let stays = position - count(left, below: position)
+            return stays + count(gaps, below: stays + 1)
+        }
+    }
+
+    private mutating func compare(
+        _ leaving: [Occurrence], _ coming: [Occurrence], _ both: Int, _ countBefore: Int, _ changed: Set<Int64>
+    ) throws(StoreError) {
         // Where they stand among those that stay, by how many of these are before them.
-        let gapsBefore = left.indices.map { left[$0] - $0 }
+        let gapsBefore = leaving.indices.map { leaving[$0].position - $0 }
+        let gaps = coming.indices.map { coming[$0].position - $0 }
         let staying = countBefore - leaving.count, cuts = Set(gapsBefore + gaps + [staying]).sorted()
-        if cuts.count * (both + 2) > SparseDifference.most { return nil }
 
         // What stays has numbers that no object has; `places` are its positions, -1 where there are more of them.
         let before = KeyBuffer(), after = KeyBuffer()
@@ -82,11 +119,9 @@ package struct SparseDifference {
     }
     /// As an observer is told of it.
     ///
-    /// - Parameters:
-    ///   - staying: objects of whose modifications it is told, with their positions before.
-    ///   - key: of which object is at a position after.
+    /// - Parameter key: of which object is at a position after.
     func told(
-        staying: [Occurrence], _ few: ObservedAnswer.FewChanges, key: (Int) throws(StoreError) -> Int64
+        _ few: ObservedAnswer.FewChanges, key: (Int) throws(StoreError) -> Int64
     ) throws(StoreError) -> ToldDifference {
         var rows: [Int64: Int] = [:]
         for (row, key) in few.changed.modified.enumerated() { rows[key] = row }
@@ -94,11 +129,6 @@ package struct SparseDifference {
         for pair in unmoved {
             let key = try key(pair.after)
             if let row = rows[key], few.isTold?[row] != false { modified.append((pair.before, pair.after, key)) }
-        }
-        let moving = Set(moved.map(\.before))
-        for one in staying where !moving.contains(one.position) {
-            let stays = one.position - SparseDifference.count(left, below: one.position)
-            modified.append((one.position, stays + SparseDifference.count(gaps, below: stays + 1), one.key))
         }
         modified.sort { $0.before < $1.before }
 

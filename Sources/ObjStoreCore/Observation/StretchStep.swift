@@ -31,19 +31,20 @@ struct StretchStep {
             if changes.hasWritten(properties, in: row) {
                 try sides.before.add(key, to: &leaving)
                 try sides.after.add(key, to: &coming)
-            } else if few.isTold?[row] != false {
+            } else {
                 try sides.before.add(key, to: &staying)
             }
         }
         if leaving.isEmpty && coming.isEmpty && staying.isEmpty { return ToldDifference(noneOf: changes) }
         leaving.sort { $0.position < $1.position }
         coming.sort { $0.position < $1.position }
+        staying.sort { $0.position < $1.position }
         guard
             let difference = try SparseDifference(
-                leaving, coming, countBefore: sides.before.count, changed: Set(changes.modified))
+                leaving, coming, staying: staying, countBefore: sides.before.count, changed: Set(changes.modified))
         else { return nil }
         let after = sides.after
-        return try difference.told(staying: staying, few) { (position) throws(StoreError) in
+        return try difference.told(few) { (position) throws(StoreError) in
             try after.key(at: position)
         }
     }
