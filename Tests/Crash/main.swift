@@ -109,7 +109,8 @@ func usage(_ problem: String) -> Never {
         """
         usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|sections|paths|collections|observers|\
         controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] \
-        [--told N] [--name PART] [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] [--trace]
+        [--told N] [--name PART] [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--kept] \
+        [--trace]
         """
     )
     exit(2)
