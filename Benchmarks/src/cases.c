@@ -205,6 +205,8 @@ const benchmark_case cases[] = {
     {"notify_observers_10000", run_live},
     {"notify_observers_memory", run_live},
     {"notify_commit_overhead", run_live},
+    {"notify_told_100", run_live},
+    {"notify_told_10000", run_live},
     {"notify_list_1", run_live},
     {"notify_list_query_1", run_live},
     {"ffi_call", run_live},

@@ -187,6 +187,39 @@ static void run_observers(bench *b, wanted_function *wanted) {
     disperse(b, alone);
 }
 
+// Many who observe the same are told of one change: with their handlers.
+static void run_told(bench *b, result *r, const char *name, size_t count) {
+    writer_state w = open_writer(b, OBJSTORE, RELAXED);
+    store *s = w.store;
+    objstore_token **tokens = must_alloc(count * sizeof *tokens);
+    size_t told = 0;
+    series each = {0};
+    for (size_t i = 0; i < count; i++)
+        check(objstore_observe(s->handle, s->person, 0, hear, &told, NULL, &tokens[i]));
+    for (size_t i = 0, n = repetitions(b, 10); i < n; i++) {
+        series mine = {0};
+        for (size_t k = 0; k < (count > 1000 ? 5 : batch); k++) {
+            int64_t id;
+            uint8_t age;
+            make_update(&b->updates, w.serial++, 1, &id, &age);
+            b->peers[OBJSTORE]->update_ages(s, &id, &age, 1);
+            told = 0;
+            const int64_t start = now_ns();
+            check(objstore_deliver(s->handle, NULL));
+            series_add(&mine, microseconds(now_ns() - start));
+            if (told != count) die("%s: %zu of %zu were told", name, told, count);
+        }
+        series_add(&r->tracks[OBJSTORE].repetitions, series_median(&mine));
+        series_add(&each, 1000 * series_median(&mine) / (double)count);
+        series_free(&mine);
+    }
+    result_extra(r, series_median(&each), "ns_each");
+    for (size_t i = 0; i < count; i++) check(objstore_token_close(tokens[i]));
+    close_writer(b, OBJSTORE, &w, 1, name);
+    series_free(&each);
+    free(tokens);
+}
+
 // ------------------------------------------------------------------------------------------------ lists
 
 typedef struct { size_t calls, insertions; uint64_t position; } inserted_one;
@@ -263,7 +296,8 @@ static void run_list(bench *b, result *r) {
             objstore_view *view;
             objstore_object created;
             check(objstore_begin(l.handle, &view));
-            check(objstore_create(view, l.item, NULL, NULL, 0, &created));
+            const objstore_value rank = objstore_int(0);
+            check(objstore_create(view, l.item, &l.rank, &rank, 1, &created));
             const objstore_value link = objstore_link(created);
             check(objstore_list_insert(view, l.list, count / 2, &link, 1));
             check(objstore_commit(view, NULL));
@@ -446,6 +480,10 @@ void run_live(bench *b, wanted_function *wanted) {
 #ifdef HAVE_OBJSTORE
     if (!b->peers[OBJSTORE]) return;
     run_observers(b, wanted);
+    if (wanted("notify_told_100"))
+        run_told(b, add_result(b, "notify_told_100", "us/change", false), "notify_told_100", few_observers);
+    if (wanted("notify_told_10000"))
+        run_told(b, add_result(b, "notify_told_10000", "us/change", false), "notify_told_10000", many_observers);
     if (wanted("notify_list_1")) run_list(b, add_result(b, "notify_list_1", "us/change", false));
     if (wanted("notify_list_query_1")) run_list_query(b, add_result(b, "notify_list_query_1", "us/change", false));
     if (wanted("ffi_call")) run_bound_calls(b, add_result(b, "ffi_call", "ns/call", false));
