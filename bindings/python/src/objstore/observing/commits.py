@@ -71,7 +71,7 @@ class Commits:
 class CommitToken(Token):
     """An observer of a store."""
 
-    __slots__ = ("_store", "_handler")
+    __slots__ = ("_handler",)
 
     def __init__(self, store: "OpenStore", handler: Callable[[Commits], object]) -> None:
         super().__init__()

@@ -61,7 +61,8 @@ class Token(AnyToken, ClosingBlock):
     As a context manager it ends with its block.
     """
 
-    __slots__ = ("_number", "_cell", "_is_closed", "_ending", "_is_inside", "__weakref__")
+    __slots__ = ("_store", "_number", "_cell", "_is_closed", "_ending", "_is_inside", "__weakref__")
+    _store: "OpenStore"
 
     def __init__(self) -> None:
         self._cell = cell_of(self, _token_close)  # what the library writes its handle to
@@ -141,7 +142,7 @@ class Token(AnyToken, ClosingBlock):
 class ChangeToken(Token, Generic[M]):
     """An observer of change sets."""
 
-    __slots__ = ("_store", "_binding", "_handler", "_paths")
+    __slots__ = ("_binding", "_handler", "_paths")
 
     def __init__(
         self,
@@ -300,4 +301,4 @@ def token_of(number: int) -> Token | None:
 @entry(ffi.ChangeHandler)
 def handler_entry(changes: int, number: int) -> int:
     token = token_of(number)
-    return finish(0) if token is None else delivery.guarded(token._called, changes)
+    return finish(0) if token is None else delivery.guarded(token._called, changes, token._store)

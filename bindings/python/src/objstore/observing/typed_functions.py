@@ -103,6 +103,7 @@ class TypedToken(Token):
         """`query`: what it finds; None: all objects of the class, from now on."""
         if userdata is not None:
             userdata = whole("userdata", userdata, UINT64)
+        self._store = store
         meant = properties(binding, keys)
         ids = property_ids([binding.ids[p.index] for p in meant])
         if isinstance(self._function, CFunction):
@@ -196,7 +197,7 @@ def _function_for(shape: tuple[str, ...], has_status: bool) -> int:
 
 def _called(*arguments: Any) -> int:
     token = token_of(arguments[-1])
-    return finish(0) if token is None else delivery.guarded(token._called, arguments)
+    return finish(0) if token is None else delivery.guarded(token._called, arguments, token._store)
 
 
 def _called_for_nothing(*arguments: Any) -> None:

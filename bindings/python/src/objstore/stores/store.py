@@ -267,7 +267,7 @@ class Store(OpenStore):
         Reading looks for newer versions by itself: then this is for attributes of objects that were read together, and
         for the handlers. Functions of write_async() and submit_write() are not called."""
         store, before = self._open_handle(), self._version
-        if self._transaction is not None and self._transaction.mine():
+        if (self._transaction is not None and self._transaction.mine()) or delivery.is_handling(self):
             return False
         with self._lock:
             # Kept during the call: the idle thread would close it, which waits for this, while handlers wait for the
