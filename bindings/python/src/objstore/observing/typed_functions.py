@@ -120,8 +120,11 @@ class TypedToken(Token):
         if query is None:
             check(_observe_typed(store._open_handle(), binding.class_id, *rest))
         else:
-            flags = (DELETIONS_TOO if deletions else 0) | (BEGINNINGS_TOO if beginnings else 0)
-            flags |= PAUSED if since is not None else 0
+            flags = DELETIONS_TOO if deletions else 0
+            if since is not None:
+                flags |= PAUSED | BEGINNINGS_TOO  # which are told where the version is gone, and not where it is there
+            elif beginnings:
+                flags |= BEGINNINGS_TOO
             check(_query_observe_typed(query.cell, store._open_handle(), flags, *rest))
         if address == _NOWHERE:
             self.close()

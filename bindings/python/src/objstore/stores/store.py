@@ -335,7 +335,7 @@ class Store(OpenStore):
         ends the change set (HandlerFailed), be it an int or a Status, or anything else, which is a mistake; with
         "-> void" it does not matter. Of what a query finds, and of deletions: Results.observe_typed.
         A function of ctypes is called natively, no Python involved: section 20 of objstore.h; `userdata`, an address,
-        is its last argument. `since`, a bookmark: first it is called for what was committed since then.
+        is its last argument. `since`, a bookmark, and the `event` "began": as of Results.observe_typed, too.
         InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
         if since is not None:
             everything = self.objects(model)
