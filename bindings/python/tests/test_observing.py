@@ -856,3 +856,28 @@ def test_the_cost_follows_the_change(path):
             assert told == [[count // 2]] * 50
             best[count] = min(times)
     assert best[100_000] < 4 * best[1_000] + 50e-6, best
+
+
+def test_what_is_lost_says_so_when_it_is_shown(store):
+    """It has no lists, as the initial one: that nothing changed must not be read from it."""
+    with store.write():
+        turtle = store.create(Turtle, [1])
+    gone = store.bookmark()
+    store.invalidate()  # so that nothing keeps that version
+    with store.write():
+        turtle.age = 2
+    results, shown = store.objects(Turtle), []
+
+    def told(change):
+        assert change.is_lost
+        shown.append(repr(change))
+
+    tokens = [
+        results.observe(told, since=gone),
+        results.sections(Turtle.age).observe(told, since=gone),
+        store.observe_commits(told, since=gone),
+    ]
+    store.deliver()
+    assert len(shown) == 3 and all(each.endswith(": lost>") for each in shown), shown
+    for token in tokens:
+        token.close()

@@ -65,7 +65,8 @@ class Commits:
         self._sides.close()
 
     def __repr__(self) -> str:
-        return f"<Commits, version {self.from_version} to {self.to_version}{': initial' if self.is_initial else ''}>"
+        what = ": lost" if self.is_lost else ": initial" if self.is_initial else ""
+        return f"<Commits, version {self.from_version} to {self.to_version}{what}>"
 
 
 class CommitToken(Token):
