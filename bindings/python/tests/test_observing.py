@@ -881,3 +881,31 @@ def test_what_is_lost_says_so_when_it_is_shown(store):
     assert len(shown) == 3 and all(each.endswith(": lost>") for each in shown), shown
     for token in tokens:
         token.close()
+
+
+def test_one_object_can_have_an_initial_call(store):
+    """As everything else that is observed, but it has to be asked for."""
+
+    class Shown(objstore.Projection[Turtle]):
+        age = objstore.projected(Turtle.age)
+
+    with store.write():
+        turtle = store.create(Turtle, {"_id": 1, "age": 1})
+    told = []
+
+    def tell(change):
+        told.append((change.is_initial, change.after.get(Turtle, 1).age, change.modification_count))
+
+    for observed in (turtle, Shown(turtle)):
+        with observed.observe(tell, initial=True):
+            with store.write():
+                turtle.age += 1
+            store.deliver()  # what was committed before is in it, and not told again
+            assert told == [(True, turtle.age, 0)]
+            with store.write():
+                turtle.age += 1
+            store.deliver()
+            assert told[1:] == [(False, turtle.age, 1)]
+        with observed.observe(tell):
+            assert store.deliver() == 0
+        told.clear()

@@ -218,14 +218,14 @@ class ChangeToken(Token, Generic[M]):
         check(call(_mixed_observe, store, asked, handler_entry, self._number, MUST_FINISH, self._out))
         self._begin(since)
 
-    def observe_object(self, key: int, since: bytes | None = None) -> None:
+    def observe_object(self, key: int, initial: bool, since: bytes | None) -> None:
         check(
             _object_observe(
                 self._store._open_handle(),
                 ffi.Object(self._binding.class_id, self._binding.head >> 32, key),
                 self._paths.array,
                 self._paths.count,
-                flags(False, since),
+                flags(initial, since),
                 handler_entry,
                 self._number,
                 MUST_FINISH,
