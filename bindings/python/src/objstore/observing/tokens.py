@@ -83,6 +83,10 @@ class Token(AnyToken, ClosingBlock):
         """Was the token closed? (The end of its store does not show here.)"""
         return self._is_closed
 
+    @property
+    def _observer(self) -> ctypes.c_void_p:
+        return self._cell
+
     def close(self) -> None:
         """Ends the observer. Its handler is not called again; if it runs on another thread, that call is waited for,
         except inside of a handler and of a write. Closing twice is allowed."""
