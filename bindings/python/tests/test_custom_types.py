@@ -340,3 +340,69 @@ def test_what_the_functions_raise(store):
             made = other.add(Has(odd=Odd()))
         with pytest.raises(KeyError, match="of load"):
             made.odd
+
+
+def test_observers_have_values_of_the_type(store):
+    """Before and after, of what came and went, in sections and as arguments."""
+    with store.write():
+        made = store.add(reading(1, 21.5, lowest=Celsius(1.0), others=[Celsius(1.0)], days={"mon": Celsius(3.0)}))
+    told, keys, values, elements = [], [], [], []
+
+    def tell(change):
+        told.append(
+            [
+                (change.written(i), was.temperature, now.temperature, was.lowest, now.lowest)
+                for i, (was, now) in enumerate(zip(change.modified_before, change.modified))
+            ]
+            + [each.temperature for each in (*change.deleted, *change.inserted)]
+        )
+
+    warm = store.objects(Reading).where(Reading.temperature > Celsius(10.0)).order_by(Reading.temperature)
+    sections = store.objects(Reading).sections(Reading.temperature, order="ascending")
+    tokens = [
+        warm.observe(tell, initial=False),
+        made.observe(tell, keys=[Reading.temperature, "lowest"]),
+        sections.observe(lambda c: keys.append((c.deleted_keys, c.inserted_keys)), initial=False),
+        store.objects(Reading).observe_typed(
+            ["serial", "temperature", "lowest"],
+            "event, i64, f64, f64? -> void",
+            lambda *arguments: values.append(arguments),
+            deletions=True,
+        ),
+        made.others.observe(
+            lambda c: elements.append(c.after.objects(Reading)[0].others[c.insertions[0]]), initial=False
+        ),
+        made.days.observe(
+            lambda c: elements.append(c.after.objects(Reading)[0].days[c.modified_keys[0]]), initial=False
+        ),
+    ]
+    with store.write():
+        made.temperature, made.lowest = Celsius(30.0), None
+    assert store.deliver() == 4 and elements == []
+    assert told == [[(("temperature", "lowest"), Celsius(21.5), Celsius(30.0), Celsius(1.0), None)]] * 2
+    assert keys == [([Celsius(21.5)], [Celsius(30.0)])]
+    assert values == [("modified", Serial(1), Celsius(30.0), None)] and type(values[0][1]) is Serial
+    for each in (told, keys, values):
+        each.clear()
+    with store.write():
+        made.temperature = Celsius(5.0)  # not found any more
+        made.others.append(Celsius(2.0))
+        made.days["mon"] = Celsius(4.0)
+        store.add(reading(2, 40.0))
+    store.deliver()
+    written = ("temperature", "others", "days")
+    assert sorted(map(len, told)) == [1, 2]
+    assert [(written, Celsius(30.0), Celsius(5.0), None, None)] in told
+    assert [Celsius(30.0), Celsius(40.0)] in told
+    assert keys == [([Celsius(30.0)], [Celsius(5.0), Celsius(40.0)])]
+    assert values == [("inserted", Serial(2), Celsius(40.0), None), ("modified", Serial(1), Celsius(5.0), None)]
+    assert sorted(elements, key=hash) == [Celsius(2.0), Celsius(4.0)]
+    values.clear()
+    for token in tokens[-2:]:
+        token.close()
+    with store.write():
+        store.delete(made)
+    store.deliver()
+    assert values == [("deleted", Serial(1), Celsius(5.0), None)]
+    for token in tokens:
+        token.close()

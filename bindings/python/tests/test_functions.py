@@ -353,6 +353,37 @@ def test_typed_observers_begin_where_a_program_stopped(store):
     kept.close()
 
 
+@pytest.mark.parametrize("of_class", [False, True])
+def test_whoever_begins_at_a_version_that_is_gone_is_told_the_beginning(store, of_class):
+    with store.write():
+        store.create(Turtle, {"_id": 1, "age": 1})
+    make = partial(store.observe_typed, Turtle) if of_class else store.objects(Turtle).observe_typed
+    asked, told = (["_id", "age"], "event, i64, i64 -> void"), []
+    kept, gone = store.freeze(), store.bookmark()
+    there = kept.bookmark()
+    with make(*asked, lambda *a: told.append(a), since=there):
+        assert store.deliver() == 0 and told == []  # nothing was committed since
+    with store.write():
+        store.get(Turtle, 1).age = 2
+    with make(*asked, lambda *a: told.append(a), since=there):
+        store.deliver()
+    assert told == [("modified", 1, 2)]
+    told.clear()
+    kept.close()
+    store.invalidate()
+    with store.write():
+        store.get(Turtle, 1).age = 3
+    with make(*asked, lambda *a: told.append(a), since=gone):
+        store.deliver()
+        assert told == [("began", None, None), ("inserted", 1, 3)]
+        with store.write():
+            store.get(Turtle, 1).age = 4
+        store.deliver()
+    assert told[2:] == [("modified", 1, 4)]
+    with pytest.raises(objstore.InvalidSignature, match="beginnings are to be told: a word 'event' is missing"):
+        make(["_id"], "i64 -> void", print, since=there)
+
+
 def test_a_typed_observer_of_an_inverse(path):
     class Keeper(objstore.Model):
         name: str

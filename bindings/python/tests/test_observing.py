@@ -856,3 +856,56 @@ def test_the_cost_follows_the_change(path):
             assert told == [[count // 2]] * 50
             best[count] = min(times)
     assert best[100_000] < 4 * best[1_000] + 50e-6, best
+
+
+def test_what_is_lost_says_so_when_it_is_shown(store):
+    """It has no lists, as the initial one: that nothing changed must not be read from it."""
+    with store.write():
+        turtle = store.create(Turtle, [1])
+    gone = store.bookmark()
+    store.invalidate()  # so that nothing keeps that version
+    with store.write():
+        turtle.age = 2
+    results, shown = store.objects(Turtle), []
+
+    def told(change):
+        assert change.is_lost
+        shown.append(repr(change))
+
+    tokens = [
+        results.observe(told, since=gone),
+        results.sections(Turtle.age).observe(told, since=gone),
+        store.observe_commits(told, since=gone),
+    ]
+    store.deliver()
+    assert len(shown) == 3 and all(each.endswith(": lost>") for each in shown), shown
+    for token in tokens:
+        token.close()
+
+
+def test_one_object_can_have_an_initial_call(store):
+    """As everything else that is observed, but it has to be asked for."""
+
+    class Shown(objstore.Projection[Turtle]):
+        age = objstore.projected(Turtle.age)
+
+    with store.write():
+        turtle = store.create(Turtle, {"_id": 1, "age": 1})
+    told = []
+
+    def tell(change):
+        told.append((change.is_initial, change.after.get(Turtle, 1).age, change.modification_count))
+
+    for observed in (turtle, Shown(turtle)):
+        with observed.observe(tell, initial=True):
+            with store.write():
+                turtle.age += 1
+            store.deliver()  # what was committed before is in it, and not told again
+            assert told == [(True, turtle.age, 0)]
+            with store.write():
+                turtle.age += 1
+            store.deliver()
+            assert told[1:] == [(False, turtle.age, 1)]
+        with observed.observe(tell):
+            assert store.deliver() == 0
+        told.clear()

@@ -37,6 +37,36 @@ def program_in(document: pathlib.Path, heading: str) -> str:
     return section.partition("```python\n")[2].partition("```")[0]
 
 
+def test_the_worker_of_the_document(tmp_path, caplog):
+    """As it is there: it calls handlers, logs what they raise, and ends with the store."""
+    told, comes = [], threading.Condition()
+
+    def tell(change):
+        with comes:
+            told.append((threading.current_thread().name, change.insertion_count))
+            comes.notify()
+        if len(told) == 2:
+            raise ValueError("mine")
+
+    with objstore.open(tmp_path / "cities.objstore", models=[City]) as store:
+        names = {"store": store, "objstore": objstore}
+        exec(program_in(ROOT / "docs/observing.md", "On which thread"), names)
+        worker = names["worker"]
+        token = store.observe(City, tell, initial=False)
+        for number in range(3):
+            with store.write():
+                store.add(City(name=f"city {number}"))
+            with comes:
+                assert comes.wait_for(lambda n=number: len(told) > n, PATIENCE)
+        assert told == [(worker.name, 1)] * 3 and worker is not threading.current_thread()
+        assert worker.is_alive()
+        store.close()
+        worker.join(PATIENCE)
+        assert not worker.is_alive() and token is not None
+    [logged] = caplog.records
+    assert logged.exc_info[0] is ValueError and "cities.objstore failed" in logged.getMessage()
+
+
 def test_the_program_of_the_document(tmp_path):
     """As it is there, in a process of its own. After each commit it shows what a query finds."""
     (tmp_path / "follow.py").write_text(program_in(ROOT / "docs/observing.md", "A view that follows"))

@@ -63,6 +63,48 @@ def test_refresh_inside_of_a_handler_does_nothing(store, other):
     token.close()
 
 
+def test_refresh_inside_of_a_handler_says_that_nothing_moved(store, other, path):
+    """Also where what is live follows by itself: attributes that were read stay, and so does what refresh() says. It is
+    meant of handlers of this store, and of the thread that runs one."""
+    with store.write():
+        rex = store.add(Turtle(_id=1, age=1))
+    seen, elsewhere = [], []
+
+    def told(change):
+        [held] = store.objects(Turtle)
+        with other.write():
+            other.objects(Turtle).increment(age=1)
+        seen.append((store.refresh(), store.refresh()))
+        thread = threading.Thread(target=lambda: elsewhere.append(other.refresh()))
+        thread.start()
+        thread.join()
+
+    names = ["_id", "age"], "i64, i64 -> void"
+    for begin in (
+        lambda: store.objects(Turtle).observe(told, initial=False),
+        lambda: store.observe_commits(told),
+        lambda: rex.observe(told),
+        lambda: store.objects(Turtle).sections(Turtle.age).observe(told, initial=False),
+        lambda: store.observe_typed(Turtle, *names, lambda *a: told(a)),
+    ):
+        with begin():
+            with store.write():
+                rex.age += 1
+            assert store.deliver() == 1
+        assert seen == [(False, False)] and len(elsewhere) == 1
+        seen.clear()
+        elsewhere.clear()
+    with other.write():
+        other.objects(Turtle).increment(age=1)
+    assert store.refresh() is True
+    # A handler of another store may refresh this one.
+    with other.observe_commits(lambda commits: seen.append(store.refresh())):
+        with other.write():
+            other.objects(Turtle).increment(age=1)
+        other.deliver()
+    assert seen == [True]
+
+
 def test_refresh_inside_of_a_write_does_nothing(store, other):
     told = []
     token = store.objects(Dog).observe(lambda change: told.append(change.insertion_count), initial=False)

@@ -326,6 +326,11 @@ def main(path: str) -> None:
         for table in (walks, entries, by_weight):
             table.close()
         stream: objstore.ElementStream = kennel.walks.changes()
+        of_dog: objstore.ChangeStream[Dog] = store.changes_of(dog, keys=["age"])
+        commits: objstore.CommitStream = store.commits()
+        with of_dog, commits, store.write(without_notifying=[of_dog, commits, stream]):
+            print(of_dog.lag, commits.bookmark(), stream.is_closed)
+        store.changes_of("Rex")  # error: type-var
         stream.close()
         nested(store)
         projections(store)

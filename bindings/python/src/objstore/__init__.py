@@ -97,7 +97,7 @@ from .observing.commits import Commits
 from .observing.element_changes import ElementChanges
 from .observing.section_changes import SectionChanges
 from .observing.section_tokens import SectionStream
-from .observing.streams import ChangeStream, ElementStream
+from .observing.streams import ChangeStream, CommitStream, ElementStream
 from .observing.tokens import Token
 from .opening.default_store import default_store, set_default
 from .opening.file_checks import ClassReport, FileReport, salvage, verify_file
@@ -139,6 +139,7 @@ __all__ = [
     "Changes",
     "ClassReport",
     "Closed",
+    "CommitStream",
     "Commits",
     "Condition",
     "Corrupt",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..observing.element_changes import ElementChanges
     from ..observing.streams import AnyStream
     from ..observing.tokens import Token
+    from ..queries.live_tables import LiveTable
     from ..reading.views import Epoch, View
     from ..stores.lookup import Source
 
@@ -199,6 +200,11 @@ class Nested:
     def changes(self, *, initial: bool = True, since: bytes | None = None) -> "AnyStream[ElementChanges]":
         """The same for asyncio: `async for change in dog.extra["seen"].changes(): …`"""
         return self._source._observed()._nested_changes(self, initial, since)
+
+    def live(self, *, rows: int = 20, interval: float = 0.1) -> "LiveTable[Any]":
+        """The first `rows` elements as a table in a notebook that follows every commit, as of List.live(), with a
+        column of keys where it is a dict. It shows what is at its place, and ends when the object is deleted."""
+        return self._source._live_nested(self, rows, interval)
 
     def copy(self) -> Any:
         """A builtin list or dict of everything in it."""

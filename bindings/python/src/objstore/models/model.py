@@ -168,13 +168,14 @@ class Model(state.Slots, metaclass=ModelMeta):
         handler: "Callable[[Changes[Self]], object]",
         keys: "Iterable[object] | None" = None,
         *,
+        initial: bool = False,
         since: bytes | None = None,
     ) -> "Token":
         """Calls handler(change) when this object is changed or deleted: `change.written(0)` are the names of the
         properties that were written, `change.deletion_count` is 1 when it is gone. The first change is the first that
-        happens: none is `is_initial`. `keys` as for results; None: of the object's own properties. The rest is as for
-        results."""
-        token: Token = state.observe(self, handler, keys, since)
+        happens; with `initial` there is one before it that `is_initial`. `keys` as for results; None: of the object's
+        own properties. The rest is as for results."""
+        token: Token = state.observe(self, handler, keys, initial, since)
         return token
 
     def __eq__(self, other: object) -> bool:

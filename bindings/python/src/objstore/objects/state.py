@@ -210,13 +210,13 @@ def thaw(obj: Any) -> Any:
     return make(type(obj), live._unread(binding), obj._o_key)
 
 
-def observe(obj: Any, handler: Any, keys: Any, since: bytes | None) -> Any:
+def observe(obj: Any, handler: Any, keys: Any, initial: bool, since: bytes | None) -> Any:
     store = obj._o_block.store
     if store is None:
         raise WrongStore(f"this {type(obj).__name__} belongs to no store: there is nothing to observe")
     if not obj.is_valid:
         raise NoSuchObject(f"this {type(obj).__name__} was deleted", class_name=type(obj).__name__)
-    return store._observed()._observe_object(store._binding(type(obj)), obj._o_key, handler, keys, since)
+    return store._observed()._observe_object(store._binding(type(obj)), obj._o_key, handler, keys, initial, since)
 
 
 def identity(obj: Any) -> tuple[int, int] | None:

@@ -120,7 +120,7 @@ class AnyChanges:
     def _shown(self, what: str) -> str:
         counts = f"{self.deletion_count} deleted, {self.insertion_count} inserted, {self.modification_count} modified"
         counts += f", {self.move_count} moved" if self.move_count else ""
-        counts = "initial" if self.is_initial else counts
+        counts = "lost" if self.is_lost else "initial" if self.is_initial else counts  # these have no lists
         return f"<{type(self).__name__} of {what}, version {self.from_version} to {self.to_version}: {counts}>"
 
     # For observers

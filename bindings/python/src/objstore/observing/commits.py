@@ -9,29 +9,36 @@ from ..messages import shown
 from ..native import ffi
 from ..native.callbacks import MUST_FINISH, ended, plain
 from ..native.failures import check
+from ..native.handles import cell_of
 from . import delivery
 from .changes import COMPARED, INITIAL, LOST, OTHER_PROCESS
 from .sides import Sides
 from .tokens import Token, flags, handler_entry
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ..stores.frozen import Frozen
     from ..stores.open_store import OpenStore
 
 
 _observe_commits = ffi.bind("objstore_observe_commits")
 _get_info = ffi.bind("objstore_changes_get_info")
+_keep = ffi.bind("objstore_changes_keep")
+_close = ffi.bind("objstore_changes_close")
 _INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
 
 
 class Commits:
     """What was committed since the observer's last call, one transaction or several: the versions before and after.
 
-    `before` and `after`, the store as it was and is, can be read until the handler returns.
+    `before` and `after`, the store as it was and is, can be read until the handler returns; in `async for`, until the
+    next ones are taken.
     """
 
     __slots__ = (
         "_sides",
+        "__weakref__",
         "is_initial",
         "is_from_other_process",
         "is_compared",
@@ -61,17 +68,25 @@ class Commits:
         """The store as the commits made it. It may have moved on since."""
         return self._sides.after
 
+    def _kept(self) -> "Self":
+        """The same beyond its handler, until _end()."""
+        kept = cell_of(self, _close)
+        check(_keep(self._sides.handle, ctypes.byref(kept)))
+        self._sides.keep(kept.value)
+        return self
+
     def _end(self) -> None:
         self._sides.close()
 
     def __repr__(self) -> str:
-        return f"<Commits, version {self.from_version} to {self.to_version}{': initial' if self.is_initial else ''}>"
+        what = ": lost" if self.is_lost else ": initial" if self.is_initial else ""
+        return f"<Commits, version {self.from_version} to {self.to_version}{what}>"
 
 
 class CommitToken(Token):
     """An observer of a store."""
 
-    __slots__ = ("_store", "_handler")
+    __slots__ = ("_handler",)
 
     def __init__(self, store: "OpenStore", handler: Callable[[Commits], object]) -> None:
         super().__init__()
@@ -88,7 +103,9 @@ class CommitToken(Token):
 
     def _called(self, given: Any, call: delivery.Call) -> None:
         self._store._follow()
-        commits = Commits(self._store, given)
+        self._tell(Commits(self._store, given), call)
+
+    def _tell(self, commits: Commits, call: delivery.Call) -> None:
         call.handler = self._handler
         try:
             result = self._handler(commits)

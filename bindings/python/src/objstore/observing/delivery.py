@@ -32,9 +32,9 @@ class Call:
         self.status = 0  # to report to the library
 
 
-def guarded(function: Callable[[Any, Call], None], given: Any) -> int:
-    """Calls a handler from inside a callback, whose result this is. Where it could not begin, or a signal handler
-    interrupted it, the library does not learn that the callback has ended: the change set comes again."""
+def guarded(function: Callable[[Any, Call], None], given: Any, store: object) -> int:
+    """Calls a handler of a store from inside a callback, whose result this is. Where it could not begin, or a signal
+    handler interrupted it, the library does not learn that the callback has ended: the change set comes again."""
     call = Call()
     try:
         function(given, call)
@@ -50,6 +50,18 @@ def guarded(function: Callable[[Any, Call], None], given: Any) -> int:
                 return FAILED
             call.status = FAILED
     return finished(call.status)
+
+
+_GUARDED = guarded.__code__
+
+
+def is_handling(store: object) -> bool:
+    """Does this thread run a handler of the store? The stack says so: nothing has to be noted before a handler and
+    forgotten after it, which a signal handler could prevent."""
+    frame = sys._getframe(1)
+    while frame is not None and (frame.f_code is not _GUARDED or frame.f_locals.get("store") is not store):
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None
 
 
 def unheard() -> None:

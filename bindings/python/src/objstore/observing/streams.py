@@ -4,18 +4,21 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..errors import Closed, Status
+from ..errors import Closed, Status, VersionGone
 from ..models.model import Model
 from ..native.callbacks import hand_on
 from ..native.handles import ClosingBlock
 from ..writing.event_loops import running
+from ..writing.silent import AnyToken
 from . import delivery
 from .changes import AnyChanges, Changes
+from .commits import Commits, CommitToken
 from .element_changes import ElementChanges
 from .tokens import ChangeToken, ElementToken
 
 if TYPE_CHECKING:
     import asyncio
+    import ctypes
     from collections.abc import Callable, Iterable
     from typing import Self
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 
 M = TypeVar("M", bound=Model)
-C = TypeVar("C", bound=AnyChanges)
+C = TypeVar("C", bound=AnyChanges | Commits)
 
 
 class _AsyncioWaiter:
@@ -100,7 +103,7 @@ class Arriving:
     arrivals: _Arrivals[Any]
     _handler: "Callable[[Any], object]"
 
-    def _tell(self, changes: AnyChanges, call: delivery.Call) -> None:
+    def _tell(self, changes: Any, call: delivery.Call) -> None:
         kept, arrived = changes._kept(), self.arrivals.changes
         call.handler = self._handler
         if arrived and (arrived[-1].from_version, arrived[-1].is_initial) == (kept.from_version, kept.is_initial):
@@ -118,6 +121,10 @@ class _ElementStreamToken(Arriving, ElementToken):
     __slots__ = ("arrivals",)
 
 
+class _CommitStreamToken(Arriving, CommitToken):
+    __slots__ = ("arrivals",)
+
+
 class _Descriptor:
     """Another number for a descriptor: a loop has one reader for each."""
 
@@ -129,7 +136,7 @@ class _Descriptor:
             os.close(self.number)
 
 
-class AnyStream(Generic[C], ClosingBlock):
+class AnyStream(AnyToken, Generic[C], ClosingBlock):
     """Change sets, one after the other, from the moment on when it was made. Base of streams.
 
     Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while no task
@@ -138,7 +145,8 @@ class AnyStream(Generic[C], ClosingBlock):
     raised in the task of trio that waits.
 
     Ends when it is closed or garbage, with the store, and behind a change that `is_owner_deleted`: nothing more comes.
-    As a context manager it is closed at the end of the block.
+    As a context manager it is closed at the end of the block. It can rest, as a token can, and `without_notifying`
+    takes it as one.
     """
 
     def __init__(self, store: "OpenStore") -> None:
@@ -152,6 +160,57 @@ class AnyStream(Generic[C], ClosingBlock):
     def _begin(self, token: Any) -> None:
         token.arrivals = self._arrivals
         self._token = token
+
+    @property
+    def _observer(self) -> "ctypes.c_void_p":
+        cell: ctypes.c_void_p = self._token._cell
+        return cell
+
+    @property
+    def is_closed(self) -> bool:
+        """Was it closed, or has it come to its end? (The end of its store does not show here.)"""
+        closed: bool = self._token.is_closed
+        return closed
+
+    def pause(self) -> None:
+        """Nothing more comes until resume(), and then all that was committed meanwhile, at once; what another thread
+        has delivered already is not held back. Pausing twice is allowed."""
+        self._token.pause()
+
+    def resume(self) -> None:
+        """Goes on after pause(); otherwise nothing."""
+        self._token.resume()
+
+    @property
+    def lag(self) -> int:
+        """How many versions were committed that were not taken from the stream. What another thread is delivering just
+        now is in it or not."""
+        versions: int = self._token.lag
+        waiting = list(self._arrivals.changes)
+        return versions + (waiting[-1].to_version - waiting[0].from_version if waiting else 0)
+
+    def bookmark(self) -> bytes:
+        """Names the version that was taken from the stream: that of the change that is worked on, or, where nothing is,
+        the one up to which there was nothing more to take. The stream keeps it until more is taken: time for
+        `store.keep_version`.
+
+        VersionGone: it was too far behind (`observer_lag`), and what says so was not taken yet."""
+        if self._shown is not None:
+            return self._shown.after.bookmark()
+        waiting, told = list(self._arrivals.changes), b""
+        if not waiting:
+            told = self._token.bookmark()
+            waiting = list(self._arrivals.changes)  # what another thread has delivered before
+        if not waiting:
+            return told
+        if waiting[0].is_lost:
+            raise VersionGone("the stream was too far behind, and has not begun anew yet")
+        return waiting[0].before.bookmark()
+
+    def set_interval(self, interval: float) -> None:
+        """At least so many seconds, up to a day, lie between two changes; what is committed meanwhile comes in one
+        piece. 0: no rest."""
+        self._token.set_interval(interval)
 
     def close(self) -> None:
         """Ends it; a loop over it ends, too. Closing twice is allowed."""
@@ -247,10 +306,15 @@ class AnyStream(Generic[C], ClosingBlock):
 
     def _go_on(self) -> None:
         """From the change that was worked on to the next one, if there is any."""
-        if self._shown is not None and self._shown.is_owner_deleted:
+        if self._shown is not None and self._is_last(self._shown):
             self.close()
         else:
             self._release()
+
+    def _is_last(self, shown: Any) -> bool:
+        """Does nothing more come?"""
+        last: bool = shown.is_owner_deleted
+        return last
 
     def _release(self) -> None:
         """The change that was worked on can be read no more, and pins nothing."""
@@ -274,6 +338,30 @@ class ChangeStream(AnyStream[Changes[M]]):
     def of_collection(self, place: Any, initial: bool, since: bytes | None) -> "ChangeStream[M]":
         self._token.observe_collection(place, initial, since)
         return self
+
+
+class ObjectStream(ChangeStream[M]):
+    """The changes of one object: `store.changes_of(dog)`; see AnyStream. Ends behind its deletion, too."""
+
+    def of_object(self, key: int, initial: bool, since: bytes | None) -> "ObjectStream[M]":
+        self._token.observe_object(key, initial, since)
+        return self
+
+    def _is_last(self, shown: Any) -> bool:
+        return shown.deletion_count > 0 or super()._is_last(shown)
+
+
+class CommitStream(AnyStream[Commits]):
+    """What is committed: `store.commits()`; see AnyStream."""
+
+    def __init__(self, store: "OpenStore", initial: bool, since: bytes | None) -> None:
+        super().__init__(store)
+        token = _CommitStreamToken(store, self._arrivals.wake)
+        self._begin(token)
+        token.observe(initial, since)
+
+    def _is_last(self, shown: Any) -> bool:
+        return False  # there is no owner that could be deleted
 
 
 class ElementStream(AnyStream[ElementChanges]):

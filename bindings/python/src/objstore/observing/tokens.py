@@ -61,7 +61,8 @@ class Token(AnyToken, ClosingBlock):
     As a context manager it ends with its block.
     """
 
-    __slots__ = ("_number", "_cell", "_is_closed", "_ending", "_is_inside", "__weakref__")
+    __slots__ = ("_store", "_number", "_cell", "_is_closed", "_ending", "_is_inside", "__weakref__")
+    _store: "OpenStore"
 
     def __init__(self) -> None:
         self._cell = cell_of(self, _token_close)  # what the library writes its handle to
@@ -81,6 +82,10 @@ class Token(AnyToken, ClosingBlock):
     def is_closed(self) -> bool:
         """Was the token closed? (The end of its store does not show here.)"""
         return self._is_closed
+
+    @property
+    def _observer(self) -> ctypes.c_void_p:
+        return self._cell
 
     def close(self) -> None:
         """Ends the observer. Its handler is not called again; if it runs on another thread, that call is waited for,
@@ -141,7 +146,7 @@ class Token(AnyToken, ClosingBlock):
 class ChangeToken(Token, Generic[M]):
     """An observer of change sets."""
 
-    __slots__ = ("_store", "_binding", "_handler", "_paths")
+    __slots__ = ("_binding", "_handler", "_paths")
 
     def __init__(
         self,
@@ -217,14 +222,14 @@ class ChangeToken(Token, Generic[M]):
         check(call(_mixed_observe, store, asked, handler_entry, self._number, MUST_FINISH, self._out))
         self._begin(since)
 
-    def observe_object(self, key: int, since: bytes | None = None) -> None:
+    def observe_object(self, key: int, initial: bool, since: bytes | None) -> None:
         check(
             _object_observe(
                 self._store._open_handle(),
                 ffi.Object(self._binding.class_id, self._binding.head >> 32, key),
                 self._paths.array,
                 self._paths.count,
-                flags(False, since),
+                flags(initial, since),
                 handler_entry,
                 self._number,
                 MUST_FINISH,
@@ -300,4 +305,4 @@ def token_of(number: int) -> Token | None:
 @entry(ffi.ChangeHandler)
 def handler_entry(changes: int, number: int) -> int:
     token = token_of(number)
-    return finish(0) if token is None else delivery.guarded(token._called, changes)
+    return finish(0) if token is None else delivery.guarded(token._called, changes, token._store)

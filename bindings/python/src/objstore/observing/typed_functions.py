@@ -103,6 +103,7 @@ class TypedToken(Token):
         """`query`: what it finds; None: all objects of the class, from now on."""
         if userdata is not None:
             userdata = whole("userdata", userdata, UINT64)
+        self._store = store
         meant = properties(binding, keys)
         ids = property_ids([binding.ids[p.index] for p in meant])
         if isinstance(self._function, CFunction):
@@ -119,8 +120,11 @@ class TypedToken(Token):
         if query is None:
             check(_observe_typed(store._open_handle(), binding.class_id, *rest))
         else:
-            flags = (DELETIONS_TOO if deletions else 0) | (BEGINNINGS_TOO if beginnings else 0)
-            flags |= PAUSED if since is not None else 0
+            flags = DELETIONS_TOO if deletions else 0
+            if since is not None:
+                flags |= PAUSED | BEGINNINGS_TOO  # which are told where the version is gone, and not where it is there
+            elif beginnings:
+                flags |= BEGINNINGS_TOO
             check(_query_observe_typed(query.cell, store._open_handle(), flags, *rest))
         if address == _NOWHERE:
             self.close()
@@ -196,7 +200,7 @@ def _function_for(shape: tuple[str, ...], has_status: bool) -> int:
 
 def _called(*arguments: Any) -> int:
     token = token_of(arguments[-1])
-    return finish(0) if token is None else delivery.guarded(token._called, arguments)
+    return finish(0) if token is None else delivery.guarded(token._called, arguments, token._store)
 
 
 def _called_for_nothing(*arguments: Any) -> None:

@@ -8,8 +8,10 @@ from ..native.callbacks import plain
 from ..observing import delivery
 from ..observing.changes import Changes
 from ..observing.streams import ChangeStream
+from ..writing.silent import AnyToken
 
 if TYPE_CHECKING:
+    import ctypes
     from types import TracebackType
 
     from ..stores.frozen import Frozen
@@ -181,8 +183,8 @@ def telling_of_one(
     return told
 
 
-class ProjectedStream(Generic[P]):
-    """The changes of results of projections, one after the other: see ChangeStream."""
+class ProjectedStream(AnyToken, Generic[P]):
+    """The changes of results of projections, one after the other: see AnyStream."""
 
     def __init__(self, base: ChangeStream[Any], projection: Any, fields: list[Any]) -> None:
         self._base = base
@@ -192,6 +194,30 @@ class ProjectedStream(Generic[P]):
     def close(self) -> None:
         """Ends it; a loop over it ends, too. Closing twice is allowed."""
         self._base.close()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._base.is_closed
+
+    @property
+    def _observer(self) -> "ctypes.c_void_p":
+        return self._base._observer
+
+    def pause(self) -> None:
+        self._base.pause()
+
+    def resume(self) -> None:
+        self._base.resume()
+
+    @property
+    def lag(self) -> int:
+        return self._base.lag
+
+    def bookmark(self) -> bytes:
+        return self._base.bookmark()
+
+    def set_interval(self, interval: float) -> None:
+        self._base.set_interval(interval)
 
     def __aiter__(self) -> "ProjectedStream[P]":
         return self

@@ -216,13 +216,14 @@ class Projection(Generic[M], metaclass=ProjectionMeta):
         handler: "Callable[[ProjectedChanges[Self]], object]",
         keys: "Iterable[object] | None" = None,
         *,
+        initial: bool = False,
         since: bytes | None = None,
     ) -> Token:
         """Calls handler(change) when what is projected is changed, or the object deleted: see Model.observe().
         `change.written(0)` are names of the projection; `keys` are some of these, or PersonView.first_name."""
         fields = fields_of(type(self), keys)
         told = telling_of_one(type(self), fields, handler)
-        return self._o_base.observe(told, observed(prop.steps for prop in fields), since=since)
+        return self._o_base.observe(told, observed(prop.steps for prop in fields), initial=initial, since=since)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and bool(self._o_base == other._o_base)

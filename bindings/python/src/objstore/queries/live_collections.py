@@ -1,10 +1,10 @@
-"""Live tables of lists, sets and dicts: `person.dogs.live([Dog.name])`."""
+"""Live tables of lists, sets and dicts: `person.dogs.live([Dog.name])`, `dog.extra["seen"].live()`."""
 
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidArgument, NoSuchObject, NoSuchProperty, about
+from ..errors import InvalidArgument, NoSuchObject, NoSuchProperty, WrongType, about
 from ..messages import a
 from ..models.display import any_cell, cell
 from ..native.callbacks import hand_on
@@ -15,6 +15,7 @@ from .live_rows import Columns, Listing, Window, same
 from .live_tables import LiveTable
 
 if TYPE_CHECKING:
+    from ..collections.mixed import Nested
     from ..collections.queried import Queried
     from ..models.properties import Property
     from ..stores.lookup import Source
@@ -44,6 +45,31 @@ def table(
         shown = [("key", partial(_of_entry, 0, any_cell)), *of_values]
     content = Listing(shown, _windows(seen), same if seen._shows_objects else None)
     return LiveTable(prop.path, content, partial(seen.changes, keys), rows, interval)
+
+
+def nested_table(seen: "Nested", rows: int, interval: float) -> LiveTable[Any]:
+    """Of a list or dict inside of a mixed value."""
+    shown: Columns[Any] = [("value", any_cell)]
+    if seen._shape.key is not None:
+        shown = [("key", partial(_of_entry, 0, any_cell)), ("value", partial(_of_entry, 1, any_cell))]
+    return LiveTable(seen._place, Listing(shown, _nested_windows(seen)), seen.changes, rows, interval)
+
+
+def _nested_windows(seen: "Nested") -> Window[Any]:
+    """What is at the same place in other versions; nothing where that is no such list or dict."""
+    wanted = list if seen._shape.key is None else dict
+
+    def window(source: "Source", begin: int, end: int) -> tuple[list[Any], int]:
+        try:
+            found = versions.moved(seen, source)._elements()
+        except (NoSuchObject, NoSuchProperty, WrongType) as error:
+            hand_on(error)
+            return [], 0
+        if not isinstance(found, wanted):
+            return [], 0
+        return list(found.items() if isinstance(found, dict) else found)[begin:end], len(found)
+
+    return window
 
 
 def _of_object(obj: Any, prop: "Property") -> str:

@@ -534,7 +534,7 @@ class Results(Generic[M]):
                     with "began" as `event` and None for all else, then an insertion for each that is found
 
         since       a bookmark: the first calls are of what was committed since, or, where that version is not kept any
-                    more, the beginning
+                    more, the beginning, as with `beginnings`: the signature needs the word `event`, too
 
         Without `beginnings` and `since`: from now on; what is there is not told."""
         store = self._source._observed()

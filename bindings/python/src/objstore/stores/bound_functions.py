@@ -105,7 +105,9 @@ def _body(view: int, number: int) -> int:
 @entry(ffi.ChangeHandler)
 def _handler(changes: int, number: int) -> int:
     bound = _alive.get(number)
-    return finish(Status.CLOSED_HANDLE) if bound is None else delivery.guarded(partial(_handle, bound), changes)
+    if bound is None:
+        return finish(Status.CLOSED_HANDLE)
+    return delivery.guarded(partial(_handle, bound), changes, bound._store)
 
 
 def _handle(bound: Bound, changes: int, call: delivery.Call) -> None:

@@ -27,6 +27,7 @@ from . import references
 
 if TYPE_CHECKING:
     from ..collections.collection import Collection
+    from ..collections.mixed import Nested
     from ..collections.queried import Queried
     from ..models.properties import Property
     from .frozen import Frozen
@@ -191,6 +192,9 @@ class Source:
         self, seen: "Queried[Any]", columns: "Iterable[object] | None", rows: int, interval: float, keys: Any
     ) -> LiveTable[Any]:
         return live_collections.table(seen, columns, rows, interval, keys)
+
+    def _live_nested(self, seen: "Nested", rows: int, interval: float) -> LiveTable[Any]:
+        return live_collections.nested_table(seen, rows, interval)
 
     def _binding(self, model: type) -> Binding:
         try:

@@ -252,9 +252,11 @@ class OpenStore(Factory, ClosingBlock):
             block = self._blocks[binding] = super()._unread(binding)
         return block
 
-    def _observe_object(self, binding: Binding, key: int, handler: Any, keys: Any, since: bytes | None) -> Token:
+    def _observe_object(
+        self, binding: Binding, key: int, handler: Any, keys: Any, initial: bool, since: bytes | None
+    ) -> Token:
         token: ChangeToken[Any] = ChangeToken(self, binding, handler, keys)
-        token.observe_object(key, since)
+        token.observe_object(key, initial, since)
         return token
 
     def _observe_collection(

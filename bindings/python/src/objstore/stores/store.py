@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from ..arguments import seconds, switch
 from ..building.outcomes import Counts, Policy, policy_number
-from ..errors import InvalidArgument
+from ..errors import InvalidArgument, NoSuchObject, WrongStore
 from ..models.model import Model
 from ..native import ffi
 from ..native.callbacks import ended, plain
@@ -18,10 +18,12 @@ from ..native.failures import check
 from ..observing import delivery
 from ..observing.changes import Changes
 from ..observing.commits import Commits, CommitToken
+from ..observing.streams import ChangeStream, CommitStream, ObjectStream
 from ..observing.tokens import ChangeToken, Token
 from ..observing.typed_functions import TypedToken
 from ..reading.views import View
 from ..writing import adding, event_loops
+from ..writing.silent import AnyToken
 from ..writing.transaction import Transaction
 from . import (
     bound_functions,
@@ -67,20 +69,20 @@ class Store(OpenStore):
     # Writing
 
     @overload
-    def write(self, *, without_notifying: Iterable[Token] = ..., timeout: float | None = ...) -> Transaction: ...
+    def write(self, *, without_notifying: Iterable[AnyToken] = ..., timeout: float | None = ...) -> Transaction: ...
     @overload
     def write(
         self,
         body: Callable[[Transaction], T],
         *,
-        without_notifying: Iterable[Token] = ...,
+        without_notifying: Iterable[AnyToken] = ...,
         timeout: float | None = ...,
     ) -> T: ...
     def write(
         self,
         body: Callable[[Transaction], T] | None = None,
         *,
-        without_notifying: Iterable[Token] = (),
+        without_notifying: Iterable[AnyToken] = (),
         timeout: float | None = _UNSET,
     ) -> Any:
         """`with store.write() as tx:` makes everything inside one transaction: durable as a whole when the block ends,
@@ -102,19 +104,21 @@ class Store(OpenStore):
             ended("the body", result, is_used=True)
             return result
 
-    def _made(self, silent: Iterable[Token], timeout: float | None) -> Transaction:
+    def _made(self, silent: Iterable[AnyToken], timeout: float | None) -> Transaction:
         timeout = self._write_timeout if timeout is _UNSET else seconds("timeout", timeout)
         return Transaction(self, timeout, tuple(silent))
 
     @overload
-    def write_async(self, *, without_notifying: Iterable[Token] = ..., timeout: float | None = ...) -> Transaction: ...
+    def write_async(
+        self, *, without_notifying: Iterable[AnyToken] = ..., timeout: float | None = ...
+    ) -> Transaction: ...
     @overload
     def write_async(
         self,
         body: Callable[[Transaction], T],
         *,
         allow_grouping: bool = ...,
-        without_notifying: Iterable[Token] = ...,
+        without_notifying: Iterable[AnyToken] = ...,
         timeout: float | None = ...,
     ) -> Coroutine[Any, Any, T]: ...
     def write_async(
@@ -122,7 +126,7 @@ class Store(OpenStore):
         body: Callable[[Transaction], T] | None = None,
         *,
         allow_grouping: bool = False,
-        without_notifying: Iterable[Token] = (),
+        without_notifying: Iterable[AnyToken] = (),
         timeout: float | None = _UNSET,
     ) -> Any:
         """`await store.write_async(body)` calls body(tx), a function, in a transaction and returns its result;
@@ -154,7 +158,7 @@ class Store(OpenStore):
         body: Callable[[Transaction], T],
         *,
         allow_grouping: bool = False,
-        without_notifying: Iterable[Token] = (),
+        without_notifying: Iterable[AnyToken] = (),
     ) -> "Future[T]":
         """Queues body(tx) and returns at once, for programs without a loop, or with one of their own: it runs inside
         store.deliver() or store.wait(), on the thread that calls them, and so do the callbacks of the future that is
@@ -267,7 +271,7 @@ class Store(OpenStore):
         Reading looks for newer versions by itself: then this is for attributes of objects that were read together, and
         for the handlers. Functions of write_async() and submit_write() are not called."""
         store, before = self._open_handle(), self._version
-        if self._transaction is not None and self._transaction.mine():
+        if (self._transaction is not None and self._transaction.mine()) or delivery.is_handling(self):
             return False
         with self._lock:
             # Kept during the call: the idle thread would close it, which waits for this, while handlers wait for the
@@ -315,6 +319,23 @@ class Store(OpenStore):
         token.observe(initial, since)
         return token
 
+    def commits(self, *, initial: bool = False, since: bytes | None = None) -> CommitStream:
+        """The same for asyncio and trio: `async for commits in store.commits(): …`"""
+        return CommitStream(self._observed(), initial, since)
+
+    def changes_of(
+        self, obj: M, keys: "Iterable[object] | None" = None, *, initial: bool = False, since: bytes | None = None
+    ) -> ChangeStream[M]:
+        """Model.observe() for asyncio and trio: `async for change in store.changes_of(dog): …`, which ends when the
+        object is deleted. NoSuchObject, WrongStore."""
+        store, name = self._observed(), type(obj).__name__
+        if not self._owns(obj):
+            raise WrongStore(f"this {name} does not belong to {self!r}, or is frozen", class_name=name)
+        if not obj.is_valid:
+            raise NoSuchObject(f"this {name} was deleted", class_name=name)
+        stream: ObjectStream[M] = ObjectStream(store, self._binding(type(obj)), keys)
+        return stream.of_object(obj._o_key, initial, since)
+
     def observe_typed(
         self,
         model: type[Model],
@@ -335,7 +356,7 @@ class Store(OpenStore):
         ends the change set (HandlerFailed), be it an int or a Status, or anything else, which is a mistake; with
         "-> void" it does not matter. Of what a query finds, and of deletions: Results.observe_typed.
         A function of ctypes is called natively, no Python involved: section 20 of objstore.h; `userdata`, an address,
-        is its last argument. `since`, a bookmark: first it is called for what was committed since then.
+        is its last argument. `since`, a bookmark, and the `event` "began": as of Results.observe_typed, too.
         InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
         if since is not None:
             everything = self.objects(model)

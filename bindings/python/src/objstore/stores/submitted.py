@@ -33,7 +33,7 @@ from ..writing.awaited import ALLOW_GROUPING, ALONE
 from ..writing.lent import Lent
 
 if TYPE_CHECKING:
-    from ..observing.tokens import Token
+    from ..writing.silent import AnyToken
     from ..writing.transaction import Transaction
     from .open_store import OpenStore
     from .store import Store
@@ -55,7 +55,7 @@ class Submitted(Future[T]):
     cancel() takes it back while it waits for its turn. result() and exception() deliver while they wait, so that they
     end also where no other thread delivers; then handlers of the store's observers run in them, and raise there."""
 
-    def __init__(self, store: "Store", body: "Callable[[Transaction], T]", silent: "tuple[Token, ...]") -> None:
+    def __init__(self, store: "Store", body: "Callable[[Transaction], T]", silent: "tuple[AnyToken, ...]") -> None:
         super().__init__()
         self._store = store
         self._body = body
@@ -144,7 +144,7 @@ class _Body(Lent):
 
     was_cancelled = False
 
-    def run(self, body: "Callable[[Transaction], T]", silent: "tuple[Token, ...]") -> T:
+    def run(self, body: "Callable[[Transaction], T]", silent: "tuple[AnyToken, ...]") -> T:
         good = False
         try:
             if silent:
@@ -183,7 +183,7 @@ class _Body(Lent):
 
 
 def submit(
-    store: "Store", body: "Callable[[Transaction], T]", grouping: bool, silent: "tuple[Token, ...]"
+    store: "Store", body: "Callable[[Transaction], T]", grouping: bool, silent: "tuple[AnyToken, ...]"
 ) -> Future[T]:
     future: Submitted[T] = Submitted(store, body, silent)
     flags = ALLOW_GROUPING if grouping and not silent else ALONE

@@ -11,13 +11,17 @@ _without_notifying = ffi.bind("objstore_without_notifying")
 
 
 class AnyToken:
-    """What an observer's token is for writes, which know nothing of observers else."""
+    """What an observer's token, or a stream, is for writes, which know nothing of observers else."""
 
     __slots__ = ()
-    _cell: Any
 
     @property
     def is_closed(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def _observer(self) -> ctypes.c_void_p:
+        """What has the library's handle."""
         raise NotImplementedError
 
 
@@ -28,8 +32,9 @@ def silence(transaction: int, tokens: tuple[Any, ...]) -> None:
 
 def _handle_of(token: Any) -> int | None:
     if not isinstance(token, AnyToken):
-        raise InvalidArgument(f"the token of an observer is wanted, which observe() returns, not {token!r}")
+        raise InvalidArgument(
+            f"the token of an observer is wanted, which observe() returns, or a stream of changes(), not {token!r}"
+        )
     if token.is_closed:
         raise Closed("a token was closed: its observer is told of nothing any more")
-    handle: int | None = token._cell.value
-    return handle
+    return token._observer.value
