@@ -41,6 +41,29 @@ import ObjStoreCore
         try store.close()
     }
 
+    /// Who rests and then goes on, from a version that is old, is woken at once: also the only observer there is.
+    @Test(arguments: [false, true]) func goesOn(hasOthers: Bool) throws {
+        let store = try ObservedStore()
+        let calls = Counter(), descriptor = try store.hub.notifyDescriptor(),
+            items = ObserverScope(class: try store.items)
+        let other = hasOthers ? try store.hub.observe(items) { _ in nil } : nil
+        let old = try store.database.snapshot()
+        try store.write { _, items in try store.create(items) }
+        let observer = try store.hub.observe(items) { _ in
+            calls.add(); return nil
+        }
+        observer.pause()
+        try store.hub.begin(observer, at: old)
+        while try store.hub.deliver() > 0 {}
+        #expect(calls.value == 0 && !isReadable(descriptor, within: 50))
+        observer.resume()
+        #expect(isReadable(descriptor))
+        #expect(try store.hub.wait(timeout: 1_000_000_000) == 1 && calls.value == 1)
+        observer.close()
+        other?.close()
+        try store.close()
+    }
+
     @Test func initial() throws {
         let store = try ObservedStore()
         try store.write { _, items in try store.create(items) }

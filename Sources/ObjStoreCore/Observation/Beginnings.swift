@@ -7,7 +7,7 @@ extension ObserverHub {
     ///
     /// Errors: `.closedHandle`; `.invalidArgument`: it is not paused; `.inCallback`: from inside a handler that runs
     /// for it; what asking the query failed with.
-    func begin(_ observer: Observer, at snapshot: Snapshot?) throws(StoreError) {
+    package func begin(_ observer: Observer, at snapshot: Snapshot?) throws(StoreError) {
         try claimPaused(observer)
         defer { unclaim(observer) }
         let newest = try database.snapshot()

@@ -74,7 +74,21 @@ extension ObserverHub {
 
     func noticeTime() {
         let now = database.machine.monotonic()
-        raise { apart.contains { isDue($0, at: noticed, now) } }
+        raise { isAnythingDue(at: now) }
+    }
+
+    /// Under the lock: whether there may be something for anybody in the version that was noticed last.
+    private func isAnythingDue(at now: Int64) -> Bool {
+        followers.known.map { $0.version < noticed } ?? false && followers.isBehind
+            || apart.contains { isDue($0, at: noticed, now) }
+    }
+
+    /// One observer goes on, who may know an old version: the one that all others come to know by him, too.
+    func noticeResumed() {
+        let published = database.publishedVersion
+        lock.withLock { noticed = max(noticed, published) }
+        noticeTime()
+        if isDueOnWorker { database.watch.wake() }
     }
 
     var isDueOnWorker: Bool { deliversOnWorker && lock.withLock { due.isRaised } }
@@ -212,10 +226,7 @@ extension ObserverHub {
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or a poller would spin.
             if let queue, queue.isDue || isSleeperUntold(queue) { return !isClosed }
-            let isBehind =
-                followers.known.map { $0.version < noticed } ?? false && followers.isBehind
-                || apart.contains { isDue($0, at: noticed, monotonic) }
-            return isBehind && looksAgain && !isClosed
+            return isAnythingDue(at: monotonic) && looksAgain && !isClosed
         }
         handlerReturned.add(1)
         database.machine.wake(handlerReturned)

@@ -129,7 +129,7 @@ extension ObserverHub {
             observer.isPaused = false
             return ((), join(observer))
         }
-        noticeTime()
+        noticeResumed()
     }
 
     func setInterval(_ nanoseconds: Int64, of observer: Observer) {
