@@ -75,52 +75,23 @@ extension ObjStoreCore.Results {
 }
 
 /// What a class of the models has in common with itself, so that closures can name it. For ``Object`` only.
-public protocol _ObservableObject: Object {}
+public protocol _ObservableObject: Object, _ObservedOne {}
 extension Object: _ObservableObject {}
 
 extension _ObservableObject {
-    /// Calls `handler` when a property of the object, or of what is embedded in it, was written, or the object deleted:
-    /// all at once that was committed since the last call, in this or another process. As with results, `deliver()`,
-    /// `wait()` or the worker call it.
-    ///
-    /// - Parameter keyPaths: names of properties; others are not reported. Nil: all.
-    /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed
-    /// yet), `.noSuchProperty`, `.readOnly`, `.closedHandle`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(keyPaths, handler)
-    }
-
-    /// The same with key paths: `dog.observe(keyPaths: [\.age]) { change in … }`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(keyPaths, handler)
-    }
-
-    // For other modules of the package.
-    package func observing(
-        _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: names, nil, handler)
-    }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: try ClassInfo.names(keyPaths), nil, handler)
-    }
-
-    func observe(
-        names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    public func _observe(
+        one keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (ObjectChange<AnyObject>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let key = _key
-        return try observingChanges(names, place) { try handler(try $0.objectChange(key)) }
+        return try observingChanges(keyPaths, place) { try handler(try $0.objectChange(key)) }
     }
 
-    /// The same with what is changed as a change set.
+    public static func _names(one keyPaths: [AnyKeyPath]) throws(ObjStoreError) -> [String] {
+        try ClassInfo.names(keyPaths.map { $0 as! PartialKeyPath<Self> })
+    }
+
+    /// What changes, as a change set.
     func observingChanges(
         _ names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {

@@ -99,46 +99,11 @@ extension ProjectedResults {
 // MARK: One object
 
 extension ProjectionType {
-    /// Calls `handler` when what is projected was written, or the object deleted; see ``Object``'s `observe`. The
-    /// changes have the names of the projection, and its values before and after.
-    ///
-    /// - Parameter keyPaths: names of properties of the projection; nil: all.
-    /// Errors: also `.invalidQuery`: a property does not lead through `@Persisted` properties alone.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
-
-    /// The same with key paths of the projection: `person.observe(keyPaths: [\.homeCity]) { change in … }`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
-
-    // For other modules of the package.
-    package func observing(
-        _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    public func _observe(
+        one keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (ObjectChange<AnyObject>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: names, nil, handler)
-    }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        let info = try ProjectionInfo.of(Self.self)
-        return try observe(info, try info.fields(keyPaths), nil, handler)
-    }
-
-    func observe(
-        names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        let info = try ProjectionInfo.of(Self.self)
-        return try observe(info, try info.fields(names), place, handler)
-    }
-
-    private func observe(
-        _ info: ProjectionInfo, _ fields: [ProjectionInfo.Field], _ place: HandlerPlace?,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
+        let info = try ProjectionInfo.of(Self.self), fields = try info.fields(keyPaths)
         let root = rootObject, key = root._key
         return try root.observingChanges(try info.observed(fields), place) { change in
             if change.isLost {
@@ -158,6 +123,9 @@ extension ProjectionType {
                             newValue: ClassInfo.unwrap(field.path.value(new)))
                     }))
         }
+    }
+    public static func _names(one keyPaths: [AnyKeyPath]) throws(ObjStoreError) -> [String] {
+        try ProjectionInfo.names(keyPaths.map { $0 as! PartialKeyPath<Self> })
     }
 }
 
