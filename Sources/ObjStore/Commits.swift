@@ -65,6 +65,13 @@ extension Store {
             initial && bookmark == nil, HandlerPlace(actor, since: bookmark), HandlerPlace.isolated(actor, handler))
     }
 
+    /// The same for a task: `for await commits in store.commits() { … }`; see ``ObservableCollection/changes``.
+    public func commits(initial: Bool = false, since bookmark: Bookmark? = nil) -> Changes<Commits> {
+        Changes(in: space, since: bookmark) { place, add in
+            try self.observeCommits(initial && bookmark == nil, place) { add($0, false) }
+        }
+    }
+
     private func observeCommits(
         _ isInitial: Bool, _ place: HandlerPlace?, _ handler: @escaping @Sendable (Commits) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {

@@ -10,6 +10,7 @@ public protocol _ObservedOne: AnyObject, SendableMetatype {
     ) throws(ObjStoreError) -> NotificationToken
     /// - Parameter keyPaths: of this type.
     static func _names(one keyPaths: [AnyKeyPath]) throws(ObjStoreError) -> [String]
+    var _home: _ObservedHome { get }
 }
 
 extension _ObservedOne {
@@ -77,6 +78,30 @@ extension _ObservedOne {
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         try observing(try Self._names(one: keyPaths), since: bookmark, on: actor, handler)
+    }
+
+    /// What changes, for a task: `for await change in dog.changes() { … }`; see ``ObservableCollection/changes``. There
+    /// is no initial one, and it ends when the object is gone.
+    public func changes(keyPaths: [String]? = nil, since bookmark: Bookmark? = nil) -> Changes<ObjectChange<Self>> {
+        changes(since: bookmark) { () throws(ObjStoreError) in keyPaths }
+    }
+    public func changes(
+        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark? = nil
+    ) -> Changes<ObjectChange<Self>> {
+        changes(since: bookmark) { () throws(ObjStoreError) in try Self._names(one: keyPaths) }
+    }
+
+    private func changes(
+        since bookmark: Bookmark?, _ names: () throws(ObjStoreError) -> [String]?
+    ) -> Changes<ObjectChange<Self>> {
+        // Any thread may use what is in a store.
+        nonisolated(unsafe) let observed = self
+        let names = Result(catching: names)
+        return Changes(in: _home.space, since: bookmark) { place, add in
+            try observed.observe(try names.get(), place) { change in
+                if case .deleted = change { add(change, true) } else { add(change, false) }
+            }
+        }
     }
 
     // For other modules of the package.

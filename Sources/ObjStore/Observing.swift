@@ -87,6 +87,8 @@ extension _ObservableObject {
         return try observingChanges(keyPaths, place) { try handler(try $0.objectChange(key)) }
     }
 
+    public var _home: _ObservedHome { _ObservedHome(space: _space) }
+
     public static func _names(one keyPaths: [AnyKeyPath]) throws(ObjStoreError) -> [String] {
         try ClassInfo.names(keyPaths.map { $0 as! PartialKeyPath<Self> })
     }
@@ -157,48 +159,6 @@ extension ObjectSpace {
             return error.ofCore
         } catch {
             return StoreError(.callback, "\(what) threw \(error)")
-        }
-    }
-}
-
-// MARK: Sequences
-
-extension Results {
-    /// What changes, for a task: `for await change in results.changes { … }`.
-    ///
-    /// The first one is initial. A loop that is slower than the writers gets what happened meanwhile as one change set.
-    /// It ends when the task is cancelled or the store closed; if it cannot begin or continue for another reason, that
-    /// is reported as by accessors (`Configuration.onError`) and it ends. There is no need to call `deliver()`; no
-    /// thread waits.
-    public var changes: ChangeSequence<Element> { ChangeSequence(self) { () throws(ObjStoreError) in nil } }
-
-    /// The same for insertions, deletions, and modifications of these properties only.
-    public func changes(keyPaths: [String]) -> ChangeSequence<Element> {
-        ChangeSequence(self) { () throws(ObjStoreError) in keyPaths }
-    }
-    public func changes(keyPaths: [PartialKeyPath<Element>]) -> ChangeSequence<Element> {
-        ChangeSequence(self) { () throws(ObjStoreError) in try ClassInfo.names(keyPaths) }
-    }
-}
-
-/// The changes of results; see ``Results/changes``. Each loop over it starts again.
-public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
-    public typealias Failure = Never
-    private let results: Results<Element>
-    private let names: Result<[String]?, ObjStoreError>
-
-    init(_ results: Results<Element>, _ names: () throws(ObjStoreError) -> [String]?) {
-        self.results = results
-        self.names = Result(catching: names)
-    }
-
-    public func makeAsyncIterator() -> ChangeIterator<ChangeSet<Element>> {
-        let results = results, names = names
-        return ChangeIterator(of: results.space) { (hub, add) throws(ObjStoreError) in
-            _ = try results.observer(try names.get(), on: hub) { change in
-                add(change)
-                return nil
-            }
         }
     }
 }

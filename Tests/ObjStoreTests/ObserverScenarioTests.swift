@@ -378,7 +378,7 @@ import Testing
             dogs[2].age = 0
         }
         try kennel.follow("A59")
-        // Observers of the writer's own are left out, of what it shows already; all others, of the other store, are not.
+        // Observers of the writer's own are left out, of what it shows already; those of the other store are not.
         let list = try kennel.keeper.dogs
         try store.write { _ in list.append(objectsIn: dogs) }
         try kennel.follow("all in the list")

@@ -132,30 +132,6 @@ private struct ObservedNestedPlace: Sendable {
     }
 }
 
-/// The changes of a list or dictionary inside of a mixed value; see ``AnyList/changes``. Each loop over it starts
-/// again.
-public struct NestedChanges: AsyncSequence, Sendable {
-    public typealias Failure = Never
-    private let place: Result<ObservedNestedPlace, ObjStoreError>
-    /// Of an unmanaged one nobody can be told that it fails.
-    private let space: ObjectSpace?
-
-    init(_ place: AnyPlace?) {
-        space = place?.space
-        self.place = Result { () throws(ObjStoreError) in try ObservedNestedPlace(place) }
-    }
-
-    public func makeAsyncIterator() -> ChangeIterator<NestedChange> {
-        let place = place
-        return ChangeIterator(of: space) { (hub, add) throws(ObjStoreError) in
-            _ = try place.get().observer(on: hub) { change in
-                add(change)
-                return nil
-            }
-        }
-    }
-}
-
 extension AnyList: ObservableCollection {
     /// Calls `handler` with what changes in the list, or is put in its place, in this or another process: first an
     /// initial change, then one for all that was committed since the last. As with results, `deliver()`, `wait()` or
@@ -167,14 +143,12 @@ extension AnyList: ObservableCollection {
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
 
-    /// What changes, for a task: `for await change in list.changes { … }`; see ``Results/changes``.
-    public var changes: NestedChanges { NestedChanges(place) }
-
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         try ObservedNestedPlace(self.place).observe(keyPaths, place, handler)
     }
+    public var _home: _ObservedHome { _ObservedHome(space: place?.space) }
 }
 
 extension AnyMap: ObservableCollection {
@@ -183,12 +157,10 @@ extension AnyMap: ObservableCollection {
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
 
-    /// What changes, for a task; see ``Results/changes``.
-    public var changes: NestedChanges { NestedChanges(place) }
-
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         try ObservedNestedPlace(self.place).observe(keyPaths, place, handler)
     }
+    public var _home: _ObservedHome { _ObservedHome(space: place?.space) }
 }

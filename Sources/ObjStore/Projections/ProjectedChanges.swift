@@ -69,31 +69,6 @@ extension ProjectedResults {
             try handler(ProjectedChangeSet($0))
         }
     }
-
-    /// What changes of what is projected, for a task: `for await change in results.changes { … }`.
-    public var changes: AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        sequence { () throws(ObjStoreError) in try ProjectionInfo.of(Element.self).observed(nil) }
-    }
-    public func changes(
-        keyPaths: [String]
-    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        sequence { () throws(ObjStoreError) in try ProjectionInfo.of(Element.self).observed(keyPaths) }
-    }
-    public func changes(
-        keyPaths: [PartialKeyPath<Element>]
-    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        sequence { () throws(ObjStoreError) in
-            let info = try ProjectionInfo.of(Element.self)
-            return try info.observed(try info.fields(keyPaths))
-        }
-    }
-
-    private func sequence(
-        _ keys: () throws(ObjStoreError) -> [String]
-    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        let sequence = ChangeSequence(base) { () throws(ObjStoreError) in try keys() }
-        return sequence.map { ProjectedChangeSet($0) }
-    }
 }
 
 // MARK: One object
@@ -124,6 +99,8 @@ extension ProjectionType {
                     }))
         }
     }
+    public var _home: _ObservedHome { rootObject._home }
+
     public static func _names(one keyPaths: [AnyKeyPath]) throws(ObjStoreError) -> [String] {
         try ProjectionInfo.names(keyPaths.map { $0 as! PartialKeyPath<Self> })
     }
