@@ -27,6 +27,10 @@ public struct ProjectedChangeSet<Element: ProjectionType>: Sendable {
     public var isLost: Bool { base.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { base.isFromOtherProcess }
+    /// The log did not reach back so far, so the two versions were compared; see ``ChangeSet/isCompared``.
+    public var isCompared: Bool { base.isCompared }
+    /// The owner was deleted, or what is asked about was dropped by a newer schema, and nothing more comes.
+    public var isOwnerDeleted: Bool { base.isOwnerDeleted }
     public var fromVersion: UInt64 { base.fromVersion }
     public var toVersion: UInt64 { base.toVersion }
 
