@@ -143,7 +143,7 @@ public struct ChangeSet<Element: Object>: Sendable {
     }
 
     /// What happened to the one object that is observed.
-    func objectChange(_ key: Int64) throws(ObjStoreError) -> ObjectChange<Element> {
+    func objectChange(_ key: Int64) throws(ObjStoreError) -> ObjectChange<AnyObject> {
         if isLost { return try objectNow(key).map { .change($0, []) } ?? .deleted }
         guard let new = modified.first, let old = modifiedBefore.first else { return .deleted }
         return .change(

@@ -217,9 +217,6 @@ extension List {
     package func observing(
         _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, nil, handler) }
-
-    /// What changes, for a task: `for await change in person.tags.changes { … }`; see ``Results/changes``.
-    public var changes: CollectionChanges<List> { CollectionChanges(place) }
 }
 
 extension MutableSet {
@@ -232,9 +229,6 @@ extension MutableSet {
     package func observing(
         _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, nil, handler) }
-
-    /// What changes, for a task; see ``Results/changes``.
-    public var changes: CollectionChanges<MutableSet> { CollectionChanges(place) }
 }
 
 extension Map {
@@ -247,30 +241,4 @@ extension Map {
     package func observing(
         _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, nil, handler) }
-
-    /// What changes, for a task; see ``Results/changes``.
-    public var changes: CollectionChanges<Map> { CollectionChanges(place) }
-}
-
-/// The changes of a list, set or map; see ``List/changes``. Each loop over it starts again.
-public struct CollectionChanges<Observed: _CollectionProperty>: AsyncSequence, Sendable {
-    public typealias Failure = Never
-    private let place: Result<ObservedPlace, ObjStoreError>
-    /// Of an unmanaged collection nobody can be told that it fails.
-    private let space: ObjectSpace?
-
-    init(_ place: CollectionPlace?) {
-        space = place?.binding.space
-        self.place = Result { () throws(ObjStoreError) in try ObservedPlace(place) }
-    }
-
-    public func makeAsyncIterator() -> ChangeIterator<CollectionChange<Observed>> {
-        let place = place
-        return ChangeIterator(of: space) { (hub, add) throws(ObjStoreError) in
-            _ = try place.get().observer(on: hub) { change in
-                add(change)
-                return nil
-            }
-        }
-    }
 }

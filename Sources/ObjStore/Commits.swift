@@ -1,3 +1,4 @@
+public import Dispatch
 internal import ObjStoreCore
 
 /// What was committed since an observer's last call, one transaction or several, in this or another process: the
@@ -47,16 +48,42 @@ extension Store {
         try observeCommits(false, HandlerPlace(since: bookmark), handler)
     }
 
+    /// The same with a handler that is called on a queue; see ``_Observed/observe(keyPaths:since:on:_:)-queue``.
+    public func observeCommits(
+        initial: Bool = false, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
+        _ handler: @escaping @Sendable (Commits) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observeCommits(initial && bookmark == nil, HandlerPlace(queue, since: bookmark), handler)
+    }
+
+    /// The same on an actor: `store.observeCommits(on: MainActor.shared) { _, commits in … }`.
+    public func observeCommits<A: Actor>(
+        initial: Bool = false, since bookmark: Bookmark? = nil, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Commits) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observeCommits(
+            initial && bookmark == nil, HandlerPlace(actor, since: bookmark), HandlerPlace.isolated(actor, handler))
+    }
+
+    /// The same for a task: `for await commits in store.commits() { … }`; see ``ObservableCollection/changes``.
+    public func commits(initial: Bool = false, since bookmark: Bookmark? = nil) -> Changes<Commits> {
+        Changes(in: space, since: bookmark) { place, add in
+            try self.observeCommits(initial && bookmark == nil, place) { add($0, false) }
+        }
+    }
+
     private func observeCommits(
         _ isInitial: Bool, _ place: HandlerPlace?, _ handler: @escaping @Sendable (Commits) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let live = space
-        return try HandlerPlace.token(place, live.handle) { (_) throws(ObjStoreError) in
+        return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
             try core { () throws(StoreError) in
                 let options = ObserverOptions(initial: isInitial, paused: HandlerPlace.beginsPaused(place))
-                return try live.handle.store.observeCommits(options) { changes in
-                    live.telling("a change handler") { try handler(Commits(changes, live)) }
+                let tell: Observer.Handler = { changes in
+                    live.telling(place) { try handler(Commits(changes, live)) }
                 }
+                guard let hub else { return try live.handle.store.observeCommits(options, handler: tell) }
+                return try hub.observe(.commits, options: options, handler: tell)
             }
         }
     }

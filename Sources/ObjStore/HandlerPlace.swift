@@ -77,15 +77,16 @@ public final class HandlerPlace: Sendable {
         return observer
     }
 
-    /// Whether there is an observer, of a store that is open.
-    var isOpen: Bool { state.withLock { $0.handle?.store.isClosed == false } }
-
-    func deliver() {
+    /// False: nothing can be delivered any more.
+    @discardableResult
+    func deliver() -> Bool {
         let state = state.withLock { $0 }
-        guard let handle = state.handle, let hub = state.hub else { return }
+        guard let handle = state.handle, let hub = state.hub else { return false }
         do throws(StoreError) { _ = try hub.deliver() } catch {
             if error.code != .closedHandle { handle.reports.tell(ObjStoreError(error)) }
+            return false
         }
+        return !handle.store.isClosed
     }
 
     /// Its observer has ended.

@@ -13,7 +13,53 @@ public protocol _Observed: SendableMetatype {
 }
 
 /// A collection whose changes can be observed.
-public protocol ObservableCollection: _Observed {}
+public protocol ObservableCollection: _Observed {
+    var _home: _ObservedHome { get }
+}
+
+/// Where something is that is observed.
+public struct _ObservedHome: Sendable {
+    /// Nil: in no store.
+    let space: ObjectSpace?
+}
+
+extension ObservableCollection where Change: Sendable {
+    /// What changes, for a task: `for await change in results.changes { … }`.
+    ///
+    /// The first one is initial. A loop that is slower than the writers gets what happened meanwhile as one change set.
+    /// It ends when the task is cancelled or the store closed; if it cannot begin or continue for another reason, that
+    /// is reported as by accessors (`Configuration.onError`) and it ends. There is no need to call `deliver()`; no
+    /// thread waits. Of what is in no store there are none.
+    public var changes: Changes<Change> { changes(since: nil) { _ throws(ObservingFailure) in nil } }
+
+    /// The same for insertions, deletions, and modifications of these properties only.
+    ///
+    /// - Parameter bookmark: from a version on that the program has written down, as of
+    ///   ``_Observed/observe(keyPaths:since:_:)``: there is no initial change.
+    public func changes(keyPaths: [String]? = nil, since bookmark: Bookmark? = nil) -> Changes<Change> {
+        changes(since: bookmark) { _ throws(ObservingFailure) in keyPaths }
+    }
+
+    fileprivate func changes(
+        since bookmark: Bookmark?, _ names: (Self.Type) throws(ObservingFailure) -> [String]?
+    ) -> Changes<Change> {
+        // Any thread may use what is in a store.
+        nonisolated(unsafe) let observed = self
+        let names = Result { () throws(ObservingFailure) in try names(Self.self) }
+        return Changes(in: _home.space, since: bookmark) { place, add in
+            try observed._observe(try names.get(), place) { add($0, false) }
+        }
+    }
+}
+
+extension ObservableCollection where Self: _KeyPathObserved, Change: Sendable {
+    /// The same with key paths of its objects: `results.changes(keyPaths: [\.age, \.owner?.city])`.
+    public func changes(
+        keyPaths: [PartialKeyPath<ObservedRoot>], since bookmark: Bookmark? = nil
+    ) -> Changes<Change> {
+        changes(since: bookmark) { (type) throws(ObservingFailure) in try type._names(keyPaths) }
+    }
+}
 
 extension _Observed {
     /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue: nobody has to deliver. With a
@@ -116,137 +162,12 @@ extension HandlerPlace {
     }
 }
 
-extension _ObservableObject {
-    /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue; see
-    /// ``_Observed/observe(keyPaths:on:_:)-queue``.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: queue, handler) }
-
-    /// The same on an actor.
-    @_disfavoredOverload
-    public func observe<A: Actor>(
-        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
-
-    /// The same from a version on that the program has written down: see
-    /// ``_Observed/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, since bookmark: Bookmark,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace(since: bookmark), handler)
-    }
-
-    /// The same with key paths.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: try ClassInfo.names(keyPaths), HandlerPlace(since: bookmark), handler)
-    }
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark? = nil, on queue: DispatchQueue,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(try ClassInfo.names(keyPaths), since: bookmark, on: queue, handler)
-    }
-    @_disfavoredOverload
-    public func observe<A: Actor>(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark? = nil, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(try ClassInfo.names(keyPaths), since: bookmark, on: actor, handler)
-    }
-
-    package func observing(
-        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace.on(queue, since: bookmark), handler)
-    }
-    package func observing<A: Actor>(
-        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace(actor, since: bookmark), HandlerPlace.isolated(actor, handler))
-    }
-}
-
-extension ProjectionType {
-    /// The same as `observe(keyPaths:_:)` with a handler that is called on a queue; see
-    /// ``_Observed/observe(keyPaths:on:_:)-queue``.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: queue, handler) }
-
-    /// The same on an actor.
-    @_disfavoredOverload
-    public func observe<A: Actor>(
-        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
-
-    /// The same from a version on that the program has written down: see
-    /// ``_Observed/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, since bookmark: Bookmark,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace(since: bookmark), handler)
-    }
-
-    /// The same with key paths.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: try ProjectionInfo.names(keyPaths), HandlerPlace(since: bookmark), handler)
-    }
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark? = nil, on queue: DispatchQueue,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(try ProjectionInfo.names(keyPaths), since: bookmark, on: queue, handler)
-    }
-    @_disfavoredOverload
-    public func observe<A: Actor>(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark? = nil, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(try ProjectionInfo.names(keyPaths), since: bookmark, on: actor, handler)
-    }
-
-    package func observing(
-        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on queue: DispatchQueue?,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace.on(queue, since: bookmark), handler)
-    }
-    package func observing<A: Actor>(
-        _ keyPaths: [String]?, since bookmark: Bookmark? = nil, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: keyPaths, HandlerPlace(actor, since: bookmark), HandlerPlace.isolated(actor, handler))
-    }
-}
-
 extension Results: ObservableCollection {
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try observe(names: keyPaths, place, handler) }
+    public var _home: _ObservedHome { _ObservedHome(space: space) }
 }
 
 extension ProjectedResults: ObservableCollection {
@@ -258,6 +179,7 @@ extension ProjectedResults: ObservableCollection {
             try handler(ProjectedChangeSet($0))
         }
     }
+    public var _home: _ObservedHome { base._home }
 }
 
 extension List: ObservableCollection {
@@ -265,6 +187,7 @@ extension List: ObservableCollection {
         _ keyPaths: [String]?, _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(self.place).observe(keyPaths, place, handler) }
+    public var _home: _ObservedHome { _ObservedHome(space: place?.binding.space) }
 }
 
 extension MutableSet: ObservableCollection {
@@ -272,6 +195,7 @@ extension MutableSet: ObservableCollection {
         _ keyPaths: [String]?, _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(self.place).observe(keyPaths, place, handler) }
+    public var _home: _ObservedHome { _ObservedHome(space: place?.binding.space) }
 }
 
 extension Map: ObservableCollection {
@@ -279,6 +203,7 @@ extension Map: ObservableCollection {
         _ keyPaths: [String]?, _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(self.place).observe(keyPaths, place, handler) }
+    public var _home: _ObservedHome { _ObservedHome(space: place?.binding.space) }
 }
 
 // MARK: Key paths

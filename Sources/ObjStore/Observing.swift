@@ -75,52 +75,25 @@ extension ObjStoreCore.Results {
 }
 
 /// What a class of the models has in common with itself, so that closures can name it. For ``Object`` only.
-public protocol _ObservableObject: Object {}
+public protocol _ObservableObject: Object, _ObservedOne {}
 extension Object: _ObservableObject {}
 
 extension _ObservableObject {
-    /// Calls `handler` when a property of the object, or of what is embedded in it, was written, or the object deleted:
-    /// all at once that was committed since the last call, in this or another process. As with results, `deliver()`,
-    /// `wait()` or the worker call it.
-    ///
-    /// - Parameter keyPaths: names of properties; others are not reported. Nil: all.
-    /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed
-    /// yet), `.noSuchProperty`, `.readOnly`, `.closedHandle`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(keyPaths, handler)
-    }
-
-    /// The same with key paths: `dog.observe(keyPaths: [\.age]) { change in … }`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observing(keyPaths, handler)
-    }
-
-    // For other modules of the package.
-    package func observing(
-        _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: names, nil, handler)
-    }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: try ClassInfo.names(keyPaths), nil, handler)
-    }
-
-    func observe(
-        names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    public func _observe(
+        one keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (ObjectChange<AnyObject>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let key = _key
-        return try observingChanges(names, place) { try handler(try $0.objectChange(key)) }
+        return try observingChanges(keyPaths, place) { try handler(try $0.objectChange(key)) }
     }
 
-    /// The same with what is changed as a change set.
+    public var _home: _ObservedHome { _ObservedHome(space: _space) }
+
+    public static func _names(one keyPaths: [AnyKeyPath]) throws(ObjStoreError) -> [String] {
+        try ClassInfo.names(keyPaths.map { $0 as! PartialKeyPath<Self> })
+    }
+
+    /// What changes, as a change set.
     func observingChanges(
         _ names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
@@ -186,48 +159,6 @@ extension ObjectSpace {
             return error.ofCore
         } catch {
             return StoreError(.callback, "\(what) threw \(error)")
-        }
-    }
-}
-
-// MARK: Sequences
-
-extension Results {
-    /// What changes, for a task: `for await change in results.changes { … }`.
-    ///
-    /// The first one is initial. A loop that is slower than the writers gets what happened meanwhile as one change set.
-    /// It ends when the task is cancelled or the store closed; if it cannot begin or continue for another reason, that
-    /// is reported as by accessors (`Configuration.onError`) and it ends. There is no need to call `deliver()`; no
-    /// thread waits.
-    public var changes: ChangeSequence<Element> { ChangeSequence(self) { () throws(ObjStoreError) in nil } }
-
-    /// The same for insertions, deletions, and modifications of these properties only.
-    public func changes(keyPaths: [String]) -> ChangeSequence<Element> {
-        ChangeSequence(self) { () throws(ObjStoreError) in keyPaths }
-    }
-    public func changes(keyPaths: [PartialKeyPath<Element>]) -> ChangeSequence<Element> {
-        ChangeSequence(self) { () throws(ObjStoreError) in try ClassInfo.names(keyPaths) }
-    }
-}
-
-/// The changes of results; see ``Results/changes``. Each loop over it starts again.
-public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
-    public typealias Failure = Never
-    private let results: Results<Element>
-    private let names: Result<[String]?, ObjStoreError>
-
-    init(_ results: Results<Element>, _ names: () throws(ObjStoreError) -> [String]?) {
-        self.results = results
-        self.names = Result(catching: names)
-    }
-
-    public func makeAsyncIterator() -> ChangeIterator<ChangeSet<Element>> {
-        let results = results, names = names
-        return ChangeIterator(of: results.space) { (hub, add) throws(ObjStoreError) in
-            _ = try results.observer(try names.get(), on: hub) { change in
-                add(change)
-                return nil
-            }
         }
     }
 }

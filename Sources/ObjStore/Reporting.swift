@@ -30,7 +30,7 @@ extension StoreReading {
 }
 
 extension ObjStoreError {
-    fileprivate static func of(_ error: any Error) -> ObjStoreError {
+    static func of(_ error: any Error) -> ObjStoreError {
         error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
     }
 }

@@ -16,6 +16,7 @@ import Testing
         @Persisted var words: List<String>
         @Persisted var marks: MutableSet<Int>
         @Persisted var notes: Map<String, String?>
+        @Persisted var extra: AnyValue = ["list": [1, [2]], "map": ["a": 1]]
     }
     final class CityName: Projection<City> {
         @Projected(\City.name) var title
@@ -41,7 +42,7 @@ import Testing
         try store.write { tx in
             let atlas = try #require(store.objects(Atlas.self).first), cities = store.objects(City.self)
             for _ in 0...random.below(3) {
-                switch random.below(11) {
+                switch random.below(14) {
                 case 0, 1:
                     next += 1
                     let city = try tx.create(
@@ -57,6 +58,8 @@ import Testing
                 case 7: if !atlas.words.isEmpty { atlas.words.remove(at: random.below(atlas.words.count)) }
                 case 8: atlas.marks.insert(random.below(20))
                 case 9: atlas.marks.remove(random.below(20))
+                case 10, 11: change(try #require(atlas.extra["list"]?.list), &random)
+                case 12: atlas.extra["map"]?["k\(random.below(6))"] = random.below(3) == 0 ? nil : .int(random.below(9))
                 default:
                     let key = "k\(random.below(6))"
                     if random.below(3) == 0 {
@@ -66,6 +69,15 @@ import Testing
                     }
                 }
             }
+        }
+    }
+
+    private static func change(_ list: AnyList, _ random: inout Numbers) {
+        switch random.below(4) {
+        case 0: list.insert(.int(random.below(9)), at: random.below(list.count + 1))
+        case 1: if list.count > 1 { list.swapAt(random.below(list.count), random.below(list.count)) }
+        case 2: if !list.isEmpty { list.remove(at: random.below(list.count)) }
+        default: if !list.isEmpty { list[random.below(list.count)] = [.int(random.below(9))] }
         }
     }
 
@@ -139,22 +151,43 @@ import Testing
         }
         let dynamic = try atlas.dynamic().collection("words")
         let values = try Screen(dynamic, { "\($0)" }) { dynamic.values.map { "\($0)" } }
+        let extra = try (#require(atlas.extra["list"]?.list), #require(atlas.extra["map"]?.dictionary))
+        let mixed = try Screen(extra.0, { "\($0)" }) { extra.0.map { "\($0)" } }
+        let keyed = try Screen(extra.1, { "\($0.key): \($0.value)" }) { extra.1.map { "\($0.key): \($0.value)" } }
+        func followed() -> Bool {
+            cities.allSatisfy { $0.isRight } && titles.isRight && words.isRight && marks.isRight && notes.isRight
+                && values.isRight && mixed.isRight && keyed.isRight
+        }
         // There is something from the start.
         #expect(titles.list.rows.map(\.title) == ["Basel", "Bern", "Chur", "Zug"])
-        #expect(cities.allSatisfy { $0.isRight } && words.isRight && marks.isRight && notes.isRight && values.isRight)
+        #expect(followed() && mixed.drawn == ["1", "[2]"])
         var random = Numbers(state: seed), next = 10
         for round in 0..<40 {
             for _ in 0...random.below(3) { try LiveListTests.change(store, &random, &next) }
             var turns = 0
-            while turns < 100_000,
-                !(cities.allSatisfy { $0.isRight } && titles.isRight && words.isRight && marks.isRight && notes.isRight
-                    && values.isRight)
-            {
+            while turns < 100_000, !followed() {
                 await Task.yield()
                 turns += 1
             }
             try #require(turns < 100_000, "round \(round) of seed \(seed)")
         }
+    }
+
+    /// What is put in the place of a list is no list, or another one; and its object may go.
+    @MainActor @Test func aListInsideOfAValueThatIsReplaced() async throws {
+        let store = try LiveListTests.atlas(), atlas = try #require(store.objects(Atlas.self).first)
+        let list = try LiveList(try #require(atlas.extra["list"]?.list))
+        func until(_ wanted: [String]) async {
+            while list.rows.map({ "\($0.element)" }) != wanted { await Task.yield() }
+        }
+        await until(["1", "[2]"])
+        try store.write { _ in atlas.extra["list"] = 7 }
+        await until([])
+        try store.write { _ in atlas.extra["list"] = [3, 4] }
+        await until(["3", "4"])
+        try store.write { tx in try tx.delete(atlas) }
+        await until([])
+        #expect(store.lastError == nil)
     }
 
     @MainActor @Test func whoReadsIsToldByObservation() async throws {
@@ -200,6 +233,9 @@ import Testing
         let store = try LiveListTests.atlas()
         #expect(code { _ = try store.objects(City.self).snapshots(keyPaths: ["nothing"]) } == .noSuchProperty)
         #expect(code { _ = try List<City>().snapshots() } == .wrongView)
+        #expect(code { _ = try AnyMap(["a": 1]).snapshots() } == .wrongView)
+        let atlas = try #require(store.objects(Atlas.self).first), list = try #require(atlas.extra["list"]?.list)
+        #expect(code { _ = try list.snapshots(keyPaths: ["name"]) } == .invalidArgument)
         let frozen = try store.freeze().objects(City.self)
         #expect(code { _ = try frozen.snapshots() } == .wrongView)
         #expect(code { _ = try store.objects(City.self).snapshots(interval: .seconds(-5)) } == .outOfRange)

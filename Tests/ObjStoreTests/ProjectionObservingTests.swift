@@ -107,6 +107,54 @@ import Testing
     }
     private struct Missing: Error {}
 
+    /// What is written again with its value is a change of the object's own property; behind something the values
+    /// count, and results do not look at them.
+    @Test func writtenAgain() throws {
+        let store = try store(), person = try jason(store), view = J.PersonProjection(projecting: person)
+        let one = Received<[Told]>(), all = Received<ProjectedChangeSet<J.PersonProjection>>()
+        let tokens = [
+            try view.observe { one.append(Self.told($0)) },
+            try store.objects(J.PersonProjection.self).where { $0.id == 1 }.observe { all.append($0) },
+        ]
+        try store.deliver()
+        _ = all.take()
+        try store.write { _ in view.firstName = "Jason" }
+        try store.deliver()
+        #expect(one.take() == [[Told(name: "firstName", old: "Jason", new: "Jason")]])
+        #expect(all.take().map(\.modifications) == [[0]])
+        try store.write { _ in person.friends[0].firstName = "Marie" }
+        try store.deliver()
+        #expect(one.take().isEmpty && all.take().map(\.modifications) == [[0]])
+        try store.write { _ in view.homeCity = "Zurich" }
+        try store.deliver()
+        #expect(one.take().isEmpty && all.take().map(\.modifications) == [[0]])
+        for token in tokens { token.invalidate() }
+    }
+
+    /// As of the objects themselves: whether versions were compared, and whether there is anything to come.
+    @Test func comparedAndOver() throws {
+        let store = try store(), person = try jason(store)
+        let friends = try person.friends.results().projected(to: J.PersonProjection.self)
+        let received = Received<ProjectedChangeSet<J.PersonProjection>>()
+        let seen = try store.bookmark
+        try store.keepVersion("seen", at: seen)
+        for name in ["Nicky", "Pamela", "Marie"] {
+            try store.write { _ in person.friends[0].firstName = name }
+            try store.checkpoint()
+        }
+        let token = try friends.observe(since: seen) { received.append($0) }
+        try store.write { _ in person.friends[0].firstName = "Nicky" }
+        try store.deliver()
+        let compared = try #require(received.take().first)
+        #expect(!compared.isOwnerDeleted && compared.modified.map(\.firstName) == ["Nicky"])
+        #expect(compared.isCompared == compared.base.isCompared)
+        try store.write { tx in try tx.delete(person) }
+        try store.deliver()
+        let last = try #require(received.take().first)
+        #expect(last.isOwnerDeleted && last.isCompared == last.base.isCompared && last.deletions == [0])
+        token.invalidate()
+    }
+
     @Test func loops() async throws {
         let store = try store()
         var changes = store.objects(J.PersonProjection.self).changes(keyPaths: [\.firstName]).makeAsyncIterator()

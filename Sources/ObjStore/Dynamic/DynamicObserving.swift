@@ -25,19 +25,7 @@ extension DynamicResults: ObservableCollection {
         }
     }
 
-    /// What changes, for a task: `for await change in results.changes { … }`; see ``Results/changes``.
-    public var changes: DynamicChanges<DynamicResults> { changes(of: nil) }
-    /// The same for insertions, deletions, and modifications of these properties only.
-    public func changes(keyPaths: [String]) -> DynamicChanges<DynamicResults> { changes(of: keyPaths) }
-
-    private func changes(of keyPaths: [String]?) -> DynamicChanges<DynamicResults> {
-        DynamicChanges(space) { (hub, add) throws(ObjStoreError) in
-            _ = try observer(keyPaths, on: hub) { change in
-                add(change)
-                return nil
-            }
-        }
-    }
+    public var _home: _ObservedHome { _ObservedHome(space: space) }
 
     private func observer(
         _ keyPaths: [String]?, on hub: ObserverHub?, paused: Bool = false,
@@ -103,15 +91,7 @@ extension DynamicCollection: ObservableCollection {
         }
     }
 
-    /// What changes, for a task: `for await change in owner.collection("tags").changes { … }`; see ``Results/changes``.
-    public var changes: DynamicChanges<DynamicCollection> {
-        DynamicChanges(object.space) { (hub, add) throws(ObjStoreError) in
-            _ = try observer(nil, on: hub) { change in
-                add(change)
-                return nil
-            }
-        }
-    }
+    public var _home: _ObservedHome { _ObservedHome(space: object.space) }
 
     private func observer(
         _ keyPaths: [String]?, on hub: ObserverHub?, paused: Bool = false,
@@ -130,18 +110,4 @@ extension DynamicCollection: ObservableCollection {
             }
         }
     }
-}
-
-/// The changes of ``DynamicResults``, or of a ``DynamicCollection``; see ``Results/changes``. Each loop over it starts
-/// again.
-public struct DynamicChanges<Observed>: AsyncSequence, Sendable {
-    public typealias Failure = Never
-    private let space: ObjectSpace
-    private let begin: ChangeSource<DynamicChange<Observed>>.Begin
-
-    init(_ space: ObjectSpace, _ begin: @escaping ChangeSource<DynamicChange<Observed>>.Begin) {
-        (self.space, self.begin) = (space, begin)
-    }
-
-    public func makeAsyncIterator() -> ChangeIterator<DynamicChange<Observed>> { ChangeIterator(of: space, begin) }
 }

@@ -13,6 +13,7 @@ extension ChangeSet: PositionedChange {}
 extension ProjectedChangeSet: PositionedChange {}
 extension CollectionChange: PositionedChange {}
 extension DynamicChange: PositionedChange {}
+extension NestedChange: PositionedChange {}
 
 /// What a screen can show as a list: see ``LiveList`` and ``ListSource/snapshots(keyPaths:interval:)``.
 public protocol ListSource<ListElement>: ObservableCollection
@@ -48,6 +49,19 @@ extension DynamicCollection: ListSource {
     /// Objects as values of any type; of a map in the order of the keys.
     public static func _listed(after change: DynamicCollectionChange) -> Pinned<AnyValue> {
         Pinned(change.collection.values)
+    }
+}
+
+/// Where something else was put in its place, there is nothing to show.
+extension AnyList: ListSource {
+    public static func _listed(after change: NestedChange) -> Pinned<AnyValue> {
+        change.value?.list?.pinned() ?? Pinned([])
+    }
+}
+extension AnyMap: ListSource {
+    /// In the order of the keys.
+    public static func _listed(after change: NestedChange) -> Pinned<(key: String, value: AnyValue)> {
+        Pinned(change.value?.dictionary.map { Array($0) } ?? [])
     }
 }
 

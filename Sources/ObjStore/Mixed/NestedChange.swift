@@ -8,10 +8,23 @@ internal import ObjStoreCore
 public struct NestedChange: Sendable {
     private let changes: ObjStoreCore.ChangeSet
     private let sides: ChangeSides
+    private let place: ObservedNestedPlace
 
-    init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace) {
-        self.changes = changes
-        sides = ChangeSides(changes, live)
+    fileprivate init(_ changes: ObjStoreCore.ChangeSet, _ place: ObservedNestedPlace) {
+        (self.changes, self.place) = (changes, place)
+        sides = ChangeSides(changes, place.live)
+    }
+
+    /// What is at the place after the change, frozen; nil: nothing, or the object is gone.
+    public var value: AnyValue? { shown(before: false) }
+    /// What was there.
+    public var valueBefore: AnyValue? { shown(before: true) }
+
+    private func shown(before: Bool) -> AnyValue? {
+        do throws(ObjStoreError) { return place.value(in: try sides.space(before: before)) } catch {
+            sides.live.handle.reports.report(error)
+            return nil
+        }
     }
 
     /// The first one of an observer: nothing has changed yet.
@@ -59,8 +72,11 @@ public struct NestedChange: Sendable {
 /// Which place inside of a mixed value is observed, in each version.
 private struct ObservedNestedPlace: Sendable {
     let live: ObjectSpace
-    let id: CollectionID
-    let path: [AnyStep]
+    private let id: CollectionID
+    private let path: [AnyStep]
+    private let type: Object.Type
+    private let binding: Int
+    private let index: UInt32
 
     /// Errors: `.wrongView`: it is in no store, or frozen.
     init(_ place: AnyPlace?) throws(ObjStoreError) {
@@ -74,6 +90,15 @@ private struct ObservedNestedPlace: Sendable {
                 class: binding.info.name)
         }
         (live, id, path) = (binding.space, place.place.id, place.path)
+        type = Swift.type(of: place.place.object)
+        (self.binding, index) = (binding.position, place.place.index)
+    }
+
+    /// Nil: there is nothing.
+    func value(in space: ObjectSpace) -> AnyValue? {
+        let object = space.materialise(type, space.bindings[binding], id.owner.key)
+        let place = AnyPlace(CollectionPlace(object: object, index: index), path)
+        return ErrorCollector.unlessGone(space.handle.reports) { place.value() } ?? nil
     }
 
     /// - Parameter hub: delivers; nil: the store's.
@@ -84,7 +109,7 @@ private struct ObservedNestedPlace: Sendable {
         return try core { () throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
                 try live.handle.store.observe(mixed: id.owner, id.propertyID, path, options, on: hub) { changes in
-                    handler(NestedChange(changes, live))
+                    handler(NestedChange(changes, self))
                 }
             }
         }
@@ -107,30 +132,6 @@ private struct ObservedNestedPlace: Sendable {
     }
 }
 
-/// The changes of a list or dictionary inside of a mixed value; see ``AnyList/changes``. Each loop over it starts
-/// again.
-public struct NestedChanges: AsyncSequence, Sendable {
-    public typealias Failure = Never
-    private let place: Result<ObservedNestedPlace, ObjStoreError>
-    /// Of an unmanaged one nobody can be told that it fails.
-    private let space: ObjectSpace?
-
-    init(_ place: AnyPlace?) {
-        space = place?.space
-        self.place = Result { () throws(ObjStoreError) in try ObservedNestedPlace(place) }
-    }
-
-    public func makeAsyncIterator() -> ChangeIterator<NestedChange> {
-        let place = place
-        return ChangeIterator(of: space) { (hub, add) throws(ObjStoreError) in
-            _ = try place.get().observer(on: hub) { change in
-                add(change)
-                return nil
-            }
-        }
-    }
-}
-
 extension AnyList: ObservableCollection {
     /// Calls `handler` with what changes in the list, or is put in its place, in this or another process: first an
     /// initial change, then one for all that was committed since the last. As with results, `deliver()`, `wait()` or
@@ -142,14 +143,12 @@ extension AnyList: ObservableCollection {
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
 
-    /// What changes, for a task: `for await change in list.changes { … }`; see ``Results/changes``.
-    public var changes: NestedChanges { NestedChanges(place) }
-
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         try ObservedNestedPlace(self.place).observe(keyPaths, place, handler)
     }
+    public var _home: _ObservedHome { _ObservedHome(space: place?.space) }
 }
 
 extension AnyMap: ObservableCollection {
@@ -158,12 +157,10 @@ extension AnyMap: ObservableCollection {
         _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken { try _observe(nil, nil, handler) }
 
-    /// What changes, for a task; see ``Results/changes``.
-    public var changes: NestedChanges { NestedChanges(place) }
-
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (NestedChange) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         try ObservedNestedPlace(self.place).observe(keyPaths, place, handler)
     }
+    public var _home: _ObservedHome { _ObservedHome(space: place?.space) }
 }

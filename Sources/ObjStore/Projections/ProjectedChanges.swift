@@ -27,6 +27,10 @@ public struct ProjectedChangeSet<Element: ProjectionType>: Sendable {
     public var isLost: Bool { base.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { base.isFromOtherProcess }
+    /// The log did not reach back so far, so the two versions were compared; see ``ChangeSet/isCompared``.
+    public var isCompared: Bool { base.isCompared }
+    /// The owner was deleted, or what is asked about was dropped by a newer schema, and nothing more comes.
+    public var isOwnerDeleted: Bool { base.isOwnerDeleted }
     public var fromVersion: UInt64 { base.fromVersion }
     public var toVersion: UInt64 { base.toVersion }
 
@@ -69,76 +73,16 @@ extension ProjectedResults {
             try handler(ProjectedChangeSet($0))
         }
     }
-
-    /// What changes of what is projected, for a task: `for await change in results.changes { … }`.
-    public var changes: AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        sequence { () throws(ObjStoreError) in try ProjectionInfo.of(Element.self).observed(nil) }
-    }
-    public func changes(
-        keyPaths: [String]
-    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        sequence { () throws(ObjStoreError) in try ProjectionInfo.of(Element.self).observed(keyPaths) }
-    }
-    public func changes(
-        keyPaths: [PartialKeyPath<Element>]
-    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        sequence { () throws(ObjStoreError) in
-            let info = try ProjectionInfo.of(Element.self)
-            return try info.observed(try info.fields(keyPaths))
-        }
-    }
-
-    private func sequence(
-        _ keys: () throws(ObjStoreError) -> [String]
-    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        let sequence = ChangeSequence(base) { () throws(ObjStoreError) in try keys() }
-        return sequence.map { ProjectedChangeSet($0) }
-    }
 }
 
 // MARK: One object
 
 extension ProjectionType {
-    /// Calls `handler` when what is projected was written, or the object deleted; see ``Object``'s `observe`. The
-    /// changes have the names of the projection, and its values before and after.
-    ///
-    /// - Parameter keyPaths: names of properties of the projection; nil: all.
-    /// Errors: also `.invalidQuery`: a property does not lead through `@Persisted` properties alone.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
-
-    /// The same with key paths of the projection: `person.observe(keyPaths: [\.homeCity]) { change in … }`.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
-
-    // For other modules of the package.
-    package func observing(
-        _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    public func _observe(
+        one keyPaths: [String]?, _ place: HandlerPlace?,
+        _ handler: @escaping @Sendable (ObjectChange<AnyObject>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(names: names, nil, handler)
-    }
-    package func observing(
-        _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        let info = try ProjectionInfo.of(Self.self)
-        return try observe(info, try info.fields(keyPaths), nil, handler)
-    }
-
-    func observe(
-        names: [String]?, _ place: HandlerPlace?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
-        let info = try ProjectionInfo.of(Self.self)
-        return try observe(info, try info.fields(names), place, handler)
-    }
-
-    private func observe(
-        _ info: ProjectionInfo, _ fields: [ProjectionInfo.Field], _ place: HandlerPlace?,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken {
+        let info = try ProjectionInfo.of(Self.self), fields = try info.fields(keyPaths)
         let root = rootObject, key = root._key
         return try root.observingChanges(try info.observed(fields), place) { change in
             if change.isLost {
@@ -158,6 +102,11 @@ extension ProjectionType {
                             newValue: ClassInfo.unwrap(field.path.value(new)))
                     }))
         }
+    }
+    public var _home: _ObservedHome { rootObject._home }
+
+    public static func _names(one keyPaths: [AnyKeyPath]) throws(ObjStoreError) -> [String] {
+        try ProjectionInfo.names(keyPaths.map { $0 as! PartialKeyPath<Self> })
     }
 }
 

@@ -26,7 +26,7 @@ nonisolated open class Projection<Root: Object>: ProjectionType {
 }
 
 /// What ``Projection`` is for generic code; nothing else conforms.
-public protocol ProjectionType: AnyObject, SendableMetatype, Hashable, CustomStringConvertible {
+public protocol ProjectionType: _ObservedOne, Hashable, CustomStringConvertible {
     associatedtype Root: Object
     var rootObject: Root { get }
     init(projecting object: Root)

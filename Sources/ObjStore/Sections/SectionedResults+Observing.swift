@@ -11,18 +11,6 @@ extension SectionedResults {
         keyPaths: [String]? = nil, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
     ) throws -> NotificationToken { try observing(keyPaths, handler) }
 
-    /// What changes, for a task: `for await change in sections.changes { … }`; see ``Results/changes``.
-    public var changes: SectionChangeSequence<Key, SectionElement> {
-        SectionChangeSequence(self) { () throws(ObjStoreError) in nil }
-    }
-    /// The same for modifications of these properties only.
-    public func changes(keyPaths: [String]) -> SectionChangeSequence<Key, SectionElement> {
-        SectionChangeSequence(self) { () throws(ObjStoreError) in keyPaths }
-    }
-    public func changes(keyPaths: [PartialKeyPath<SectionElement>]) -> SectionChangeSequence<Key, SectionElement> {
-        SectionChangeSequence(self) { () throws(ObjStoreError) in try ClassInfo.names(keyPaths) }
-    }
-
     // For other modules of the package.
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
@@ -119,6 +107,7 @@ extension SectionedResults: ObservableCollection, _KeyPathObserved {
         _ keyPaths: [String]?, _ place: HandlerPlace?,
         _ handler: @escaping @Sendable (SectionChangeSet<Key, SectionElement>) throws -> Void
     ) throws -> NotificationToken { try observe(keyPaths, one: nil, place, handler) }
+    public var _home: _ObservedHome { _ObservedHome(space: results.space) }
 
     public static func _names(_ keyPaths: [PartialKeyPath<SectionElement>]) throws -> [String] {
         try ClassInfo.names(keyPaths)
@@ -139,35 +128,9 @@ extension ResultsSection: ObservableCollection, _KeyPathObserved {
         }
         return try parent.observe(keyPaths, one: key, place, handler)
     }
+    public var _home: _ObservedHome { _ObservedHome(space: parent?.results.space) }
 
     public static func _names(_ keyPaths: [PartialKeyPath<SectionElement>]) throws -> [String] {
         try ClassInfo.names(keyPaths)
-    }
-}
-
-/// The changes of results in sections; see ``SectionedResults/changes``. Each loop over it starts again.
-public struct SectionChangeSequence<Key: CollectionElement, SectionElement: Object>: AsyncSequence, Sendable {
-    public typealias Element = SectionChangeSet<Key, SectionElement>
-    public typealias Failure = Never
-    private let sections: SectionedResults<Key, SectionElement>
-    private let names: Result<[String]?, ObjStoreError>
-
-    init(_ sections: SectionedResults<Key, SectionElement>, _ names: () throws(ObjStoreError) -> [String]?) {
-        self.sections = sections
-        self.names = Result(catching: names)
-    }
-
-    public func makeAsyncIterator() -> ChangeIterator<Element> {
-        let sections = sections, names = names
-        return ChangeIterator(of: sections.results.space) { (hub, add) throws(ObjStoreError) in
-            do {
-                _ = try sections.observer(try names.get(), one: nil, on: hub) { change in
-                    add(change)
-                    return nil
-                }
-            } catch {
-                throw error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
-            }
-        }
     }
 }
