@@ -21,7 +21,8 @@ extension _ObservedOne {
     /// Of a projection: when what is projected was written. The changes have its names, and its values before and
     /// after.
     ///
-    /// - Parameter keyPaths: names of properties, of a projection its own; others are not reported. Nil: all.
+    /// - Parameter keyPaths: names of properties, of a projection its own; where only others were written nothing is
+    ///   reported. Nil: all.
     /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed
     /// yet), `.noSuchProperty`, `.readOnly`, `.closedHandle`; `.invalidQuery`: a property of the projection does not
     /// lead through `@Persisted` properties alone.
