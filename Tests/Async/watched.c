@@ -1,4 +1,5 @@
-/* Threads that write, observe, freeze, refresh, deliver, pause and close, all at once and through the same handle.
+/* Threads that write, observe, freeze, refresh, deliver, pause and close, all at once and through the same handle; now
+ * and then one opens a handle of its own, observes, and closes it while others deliver and wait there.
  * Observers of all kinds keep a copy of what they observe, by their change sets alone:
  *
  *      what a change set takes out         is in the copy, at the place that it names
@@ -40,7 +41,10 @@ static objstore_property_id item_properties[ITEM_PROPERTIES];
 static objstore_collection shelf;
 static _Atomic(observer *) slots[SLOTS];
 static _Atomic int64_t next_number = 1;
-static _Atomic uint64_t operations, calls, comparisons, closed_inside;
+static _Atomic uint64_t operations, calls, comparisons, closed_inside, visits, refused_visits;
+/* The handle of one who visits, for the others. */
+static _Atomic(objstore *) visited;
+static const char *visited_path;
 static _Thread_local worker *self;
 
 /* ----------------------------------------------------------------------------------------------------- handlers */
@@ -307,6 +311,39 @@ static void refresh(worker *w) {
     w->view = NULL;
 }
 
+static objstore_status count_visit(objstore_changes *changes, void *userdata) {
+    (void)changes;
+    atomic_fetch_add((_Atomic uint64_t *)userdata, 1);
+    return OBJSTORE_OK;
+}
+
+/* A handle of its own, which is closed with its observer, and with what is due there, whatever the others do. */
+static void visit(worker *w) {
+    if (!visited_path) return;      /* in memory each handle would be a store of its own */
+    _Atomic uint64_t heard = 0;
+    objstore_token *token;
+    objstore *own = open_with(visited_path, NULL);
+    MUST(objstore_observe(own, item, OBJSTORE_OBSERVE_INITIAL, count_visit, (void *)&heard, NULL, &token));
+    atomic_store(&visited, own);
+    for (int i = 0; i < 3; i++) write_something(w, false);
+    MUST(objstore_wait(own, 1, NULL));
+    MUST(objstore_close(own));
+    const uint64_t after = atomic_load(&heard);
+    write_something(w, false);
+    if (atomic_load(&heard) != after) fail("a handle that is closed has told of something");
+    atomic_fetch_add(&visits, 1);
+}
+
+/* Of the handle of another thread, which may close it at any moment. */
+static void call_at_visitor(worker *w) {
+    objstore *other = atomic_load(&visited);
+    if (!other) return;
+    const objstore_status status =
+        random_below(&w->random, 2) ? objstore_deliver(other, NULL) : objstore_wait(other, 1, NULL);
+    if (status == OBJSTORE_ERR_CLOSED_HANDLE) atomic_fetch_add(&refused_visits, 1);
+    else MUST(status);
+}
+
 static void *work(void *userdata) {
     worker *w = userdata;
     self = w;
@@ -318,8 +355,10 @@ static void *work(void *userdata) {
         else if (dice < 46) rest_or_go_on(w);
         else if (dice < 70) MUST(objstore_deliver(store, NULL));
         else if (dice < 85) MUST(objstore_wait(store, 1, NULL));
-        else if (dice < 93) freeze(w);
-        else refresh(w);
+        else if (dice < 91) freeze(w);
+        else if (dice < 96) refresh(w);
+        else if (dice < 99 || random_below(&w->random, 4)) call_at_visitor(w);
+        else visit(w);
         atomic_fetch_add(&operations, 1);
         if (i % 100 == 0) goes_on("operations", atomic_load(&operations));
     }
@@ -341,6 +380,7 @@ static void open_watched(const char *path) {
     MUST(objstore_schema_add_class(schema, OBJSTORE_STR("Shelf")));
     MUST(objstore_schema_add_link_collection(schema, OBJSTORE_STR("Shelf"), OBJSTORE_STR("items"), OBJSTORE_KIND_LIST,
                                              OBJSTORE_KIND_NULL, OBJSTORE_STR("Item"), 0));
+    visited_path = path;
     store = open_with(path, schema);
     MUST(objstore_begin(store, &view));
     MUST(objstore_find_rows(view, OBJSTORE_STR("Item"), item_rows, ITEM_PROPERTIES, &item, item_properties));
@@ -405,11 +445,12 @@ int run_watched(const options *o) {
     }
     printf("watched: %" PRIu64 " operations of %d threads; %" PRIu64 " observers were called %" PRIu64 " times, with %"
            PRIu64 " moves, in %" PRIu64 " writes; %" PRIu64 " ended inside of their handlers; copies were what a query "
-           "found, %" PRIu64 " times then and %" PRIu64 " at the end, seed %" PRIu64 "\n", atomic_load(&operations),
+           "found, %" PRIu64 " times then and %" PRIu64 " at the end; %" PRIu64 " handles were closed meanwhile, %" PRIu64
+           " calls came too late, seed %" PRIu64 "\n", atomic_load(&operations),
            threads, observers, atomic_load(&calls), atomic_load(&moves), writes, atomic_load(&closed_inside),
-           atomic_load(&comparisons), compared, o->seed);
+           atomic_load(&comparisons), compared, atomic_load(&visits), atomic_load(&refused_visits), o->seed);
     /* Otherwise nothing was proved of these. */
-    if (o->count >= 5000 && (!calls || !moves || !closed_inside || !comparisons || !compared))
+    if (o->count >= 5000 && (!calls || !moves || !closed_inside || !comparisons || !compared || !visits))
         fail("something of this has never happened");
     return 0;
 }
