@@ -45,6 +45,7 @@ void sync_file_system(const char *path);            // what others have left in 
 // Writes the files of a directory out and drops them from the page cache; dies when some page stays.
 void drop_page_cache(const char *directory);
 uint64_t cached_pages(const char *directory);       // 4 KiB pages of its files in the page cache
+double heap_bytes(void);  // what is allocated, by malloc and by maps of its own
 uint64_t process_figure(const char *file, const char *name);  // "VmHWM" of /proc/self/status, in its unit
 void write_all(int descriptor, const void *bytes, size_t count, uint64_t position);
 // Dies when `path` is on a file system that lives in memory: a sync costs nothing there.

@@ -6,7 +6,6 @@
 
 #include "peer_objstore.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,11 +59,6 @@ static objstore_token *observe_other(const bench *b, store *s, objstore_view *vi
     check(objstore_query_observe(query, s->handle, 0, hear_nothing, NULL, NULL, &token));
     check(objstore_query_close(query));
     return token;
-}
-
-static double heap_bytes(void) {
-    const struct mallinfo2 all = mallinfo2();
-    return (double)all.uordblks + (double)all.hblkhd;
 }
 
 static double resident_bytes(void) { return 1024 * (double)process_figure("/proc/self/status", "VmRSS"); }

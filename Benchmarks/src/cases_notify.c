@@ -55,6 +55,7 @@ static void run_one(bench *b, const notify_case *c, result *r) {
     objstore_query *query;
     objstore_token *token;
     told t = {0};
+    const double heap = heap_bytes();
     check(objstore_view_open(s->handle, &view));
     check(objstore_query_parse(view, s->person, objstore_text_of(c->query, -1), NULL, 0, &query));
     if (c->sections) {
@@ -91,6 +92,7 @@ static void run_one(bench *b, const notify_case *c, result *r) {
         series_free(&mine);
     }
     if (size > 1) result_extra(r, series_median(&commits), "commit_us");
+    if (*c->query) result_extra(r, (heap_bytes() - heap) / (double)b->data->count, "bytes_per_object");
     check(objstore_token_close(token));
     close_writer(b, OBJSTORE, &w, size, c->name);
     series_free(&commits);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -203,6 +204,11 @@ void drop_page_cache(const char *directory) {
         if ((left = cached_pages(directory)) == 0) return;
     }
     die("%lu pages of %s stay in the page cache", left, directory);
+}
+
+double heap_bytes(void) {
+    const struct mallinfo2 all = mallinfo2();
+    return (double)all.uordblks + (double)all.hblkhd;
 }
 
 uint64_t process_figure(const char *file, const char *name) {

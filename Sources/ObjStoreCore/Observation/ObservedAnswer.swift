@@ -365,10 +365,10 @@ struct ObservedAnswer {
         var indices = ChangeSet.Indices()
         indices.deleted = changes.deleted.map { UInt64(ranks.rank($0)) }
         indices.modifiedBefore = changes.modified.map { UInt64(ranks.rank($0)) }
-        let stale = InjectedBug.active(.rankStale) ? ranks : nil
-        ranks.change(removing: changes.deleted, adding: changes.inserted)
-        indices.inserted = changes.inserted.map { UInt64((stale ?? ranks).rank($0)) }
-        indices.modifiedAfter = changes.modified.map { UInt64((stale ?? ranks).rank($0)) }
+        if !InjectedBug.active(.rankStale) { ranks.change(removing: changes.deleted, adding: changes.inserted) }
+        indices.inserted = changes.inserted.map { UInt64(ranks.rank($0)) }
+        indices.modifiedAfter = changes.modified.map { UInt64(ranks.rank($0)) }
+        if InjectedBug.active(.rankStale) { ranks.change(removing: changes.deleted, adding: changes.inserted) }
         self.ranks = ranks
         return indices
     }

@@ -169,6 +169,8 @@ extension WatchedHistory {
         let isOther =
             content.schema.version != past.newest.schema.version || !reader.kind.wasThere(reader.owner, in: content)
         reader.begin(content, at: version)
+        // A query finds nothing where its owner is gone already, and has nothing more to tell.
+        reader.isEnded = reader.kind.endsWithOwner && !isOther && !reader.exists(in: content)
         reader.isReturning = true
         reader.mayBeLost = isOther || !isKept(note.bookmark)
         reader.mustBeLost = isOther
