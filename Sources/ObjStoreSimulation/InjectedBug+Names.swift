@@ -132,9 +132,9 @@ extension InjectedBug: CustomStringConvertible {
         ("sectionStale", .sectionStale),
         ("toldTwice", .toldTwice),
         ("firstsStale", .firstsStale),
-        ("rankStale", .rankStale),
         ("elementUnflagged", .elementUnflagged),
         ("elementTieLost", .elementTieLost),
+        ("rankStale", .rankStale),
     ]
 
     package init?(named name: String) {
