@@ -445,10 +445,10 @@ int run_watched(const options *o) {
     }
     printf("watched: %" PRIu64 " operations of %d threads; %" PRIu64 " observers were called %" PRIu64 " times, with %"
            PRIu64 " moves, in %" PRIu64 " writes; %" PRIu64 " ended inside of their handlers; copies were what a query "
-           "found, %" PRIu64 " times then and %" PRIu64 " at the end; %" PRIu64 " handles were closed meanwhile, %" PRIu64
-           " calls came too late, seed %" PRIu64 "\n", atomic_load(&operations),
-           threads, observers, atomic_load(&calls), atomic_load(&moves), writes, atomic_load(&closed_inside),
-           atomic_load(&comparisons), compared, atomic_load(&visits), atomic_load(&refused_visits), o->seed);
+           "found, %" PRIu64 " times then and %" PRIu64 " at the end; %" PRIu64 " handles were closed meanwhile, %"
+           PRIu64 " calls came too late, seed %" PRIu64 "\n", atomic_load(&operations), threads, observers,
+           atomic_load(&calls), atomic_load(&moves), writes, atomic_load(&closed_inside), atomic_load(&comparisons),
+           compared, atomic_load(&visits), atomic_load(&refused_visits), o->seed);
     /* Otherwise nothing was proved of these. */
     if (o->count >= 5000 && (!calls || !moves || !closed_inside || !comparisons || !compared || !visits))
         fail("something of this has never happened");
