@@ -79,11 +79,9 @@ extension Store {
         return try HandlerPlace.token(place, live.handle) { (hub) throws(ObjStoreError) in
             try core { () throws(StoreError) in
                 let options = ObserverOptions(initial: isInitial, paused: HandlerPlace.beginsPaused(place))
-                let tell: Observer.Handler = { changes in
+                return try live.handle.store.observeCommits(options, on: hub) { changes in
                     live.telling(place) { try handler(Commits(changes, live)) }
                 }
-                guard let hub else { return try live.handle.store.observeCommits(options, handler: tell) }
-                return try hub.observe(.commits, options: options, handler: tell)
             }
         }
     }

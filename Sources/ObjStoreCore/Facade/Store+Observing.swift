@@ -76,10 +76,10 @@ extension Store {
 
     /// That something was committed, from now on, and not what.
     package func observeCommits(
-        _ options: ObserverOptions, handler: @escaping Observer.Handler
+        _ options: ObserverOptions, on hub: ObserverHub? = nil, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try checkOpen()
-        return try hub.observe(.commits, options: options, handler: handler)
+        return try (hub ?? self.hub).observe(.commits, options: options, handler: handler)
     }
 
     fileprivate func observe(

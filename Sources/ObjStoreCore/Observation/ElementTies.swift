@@ -55,7 +55,7 @@ struct ElementTies {
         before place: Int, _ answer: OrderedKeys, _ side: OrderStep.Side, _ flags: FlagList?,
         _ effort: inout LookUpEffort
     ) throws(StoreError) -> Int? {
-        if let places { return SparseDifference.count(places, below: place) }
+        if let places { return places.placeAscending(place) }
         guard let nearest = try nearest(before: place, side, flags, &effort) else { return nil }
         if let nearest {
             guard effort.takes(keys: equals.count) else { return nil }

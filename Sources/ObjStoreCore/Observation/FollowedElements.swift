@@ -22,9 +22,9 @@ struct FollowedElements {
     init(_ scope: ObserverScope, _ list: KeyBuffer, in snapshot: Snapshot) throws(StoreError) {
         answer = try OrderedKeys(list)
         guard let id = scope.query.origin.collection else { return }
-        let all = try TreeAccess.version(snapshot).keys(in: id, first: .max)
         let scope = try CollectionScope(id, .usual, in: snapshot, tag: scope.query.storeTag)
-        if all.count == list.count && scope.kind != .map { return }
+        // Links of maps may be null.
+        if scope.kind != .map, try TreeAccess.version(snapshot).count(in: id) == list.count { return }
         // All elements of one object are in the answer, or none.
         let chosen = try NumberSet(try list.ascending())
         var set: [UInt8] = []
@@ -80,7 +80,7 @@ struct FollowedElements {
 
         /// Where an element was that has stayed.
         func before(_ place: Int) -> Int {
-            var place = place - SparseDifference.count(arrived, below: place)
+            var place = place - arrived.placeAscending(place)
             for one in gone {
                 if one > place { break }
                 place += 1
@@ -89,8 +89,7 @@ struct FollowedElements {
         }
 
         func hasArrived(_ place: Int) -> Bool {
-            let index = SparseDifference.count(arrived, below: place)
-            return index < arrived.count && arrived[index] == place
+            arrived.hasAscending(place)
         }
     }
 

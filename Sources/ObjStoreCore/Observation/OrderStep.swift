@@ -116,8 +116,8 @@ struct OrderStep {
         }
         let gaps = coming.map { $0.new.unsafelyUnwrapped.gap }, gone = leaving.map { $0.old.unsafelyUnwrapped.position }
         for one in staying {
-            let stays = one.position - SparseDifference.count(gone, below: one.position)
-            modified.append((one.row, one.position, stays + SparseDifference.count(gaps, below: stays + 1)))
+            let stays = one.position - gone.placeAscending(one.position)
+            modified.append((one.row, one.position, stays + gaps.placeAscending(stays + 1)))
         }
         modified.sort { $0.before < $1.before }
         moved.sort { $0.before < $1.before }

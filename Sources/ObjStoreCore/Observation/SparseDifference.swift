@@ -71,8 +71,8 @@ package struct SparseDifference {
         if positions.isEmpty { return [] }
         let left = leaving.map(\.position), gaps = coming.indices.map { coming[$0].position - $0 }
         return positions.map { position in
-            let stays = position - count(left, below: position)
-            return stays + count(gaps, below: stays + 1)
+            let stays = position - left.placeAscending(position)
+            return stays + gaps.placeAscending(stays + 1)
         }
     }
 
@@ -148,15 +148,5 @@ package struct SparseDifference {
         indices.movedBefore = moved.map { UInt64($0.before) }
         indices.movedAfter = moved.map { UInt64($0.after) }
         return ToldDifference(changes: changes, indices: indices)
-    }
-
-    /// How many of some ascending numbers are less.
-    static func count(_ numbers: [Int], below bound: Int) -> Int {
-        var low = 0, high = numbers.count
-        while low < high {
-            let middle = (low + high) / 2
-            if numbers[middle] < bound { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -269,12 +269,12 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var toldTwice: InjectedBug { InjectedBug(128) }
     /// Where the first object with a value goes, nobody comes in its place.
     @inline(__always) package static var firstsStale: InjectedBug { InjectedBug(129) }
-    /// Of an observed answer the positions after a change are those before it.
-    @inline(__always) package static var rankStale: InjectedBug { InjectedBug(132) }
     /// An element that begins or stops to satisfy a condition counts as it did in an observed answer.
     @inline(__always) package static var elementUnflagged: InjectedBug { InjectedBug(130) }
     /// Of elements with equal values the one that came last stands last, wherever the list has it.
     @inline(__always) package static var elementTieLost: InjectedBug { InjectedBug(131) }
+    /// Of an observed answer the positions after a change are those before it.
+    @inline(__always) package static var rankStale: InjectedBug { InjectedBug(132) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -89,20 +89,21 @@ package struct ClassChanges: Sendable {
     }
 }
 
-extension [Int64] {
-    /// Of ascending keys, how many are less: where one is, or belongs.
-    func placeAscending(_ key: Int64) -> Int {
+/// Of keys, and of positions.
+extension Array where Element: FixedWidthInteger {
+    /// Of ascending ones, how many are less: where one is, or belongs.
+    func placeAscending(_ one: Element) -> Int {
         var low = 0, high = count
         while low < high {
             let middle = (low + high) / 2
-            if self[middle] < key { low = middle + 1 } else { high = middle }
+            if self[middle] < one { low = middle + 1 } else { high = middle }
         }
         return low
     }
 
-    func hasAscending(_ key: Int64) -> Bool {
-        let place = placeAscending(key)
-        return place < count && self[place] == key
+    func hasAscending(_ one: Element) -> Bool {
+        let place = placeAscending(one)
+        return place < count && self[place] == one
     }
 }
 
