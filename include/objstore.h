@@ -3708,6 +3708,17 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
 /** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
  * deletion, one that stands elsewhere in an order a move (objstore_change). Otherwise as objstore_observe.
  *
+ * A table (SELECT, GROUP) is observed for its rows. Without GROUP these are objects, which change sets list: modified
+ * is one of which something was written that a column reads, also where that leads to the same values. Groups, and rows
+ * whose columns call functions or lead through links of mixed values, are compared with those before: one is modified
+ * where a value of it is another one. A group is known by the values of its keys. objstore_changes_column says which
+ * columns have another value, objstore_changes_table gives the table.
+ * Plain values (objstore_query_values) are compared, too: an element of a list or set is known by its value, so it is
+ * never modified, and one of a map by its key (objstore_changes_keys); where it stands in the collection is not told.
+ * objstore_changes_values gives them. When the owner of the collection is deleted, so are they all, with
+ * OBJSTORE_CHANGES_OWNER_DELETED, and nothing more comes.
+ * What is compared costs as much as asking, O(n), after a change of something that it reads, and keeps what was found.
+ *
  * The cost follows what changed: O(log n) for each object that was changed, or leads to one that was by the links,
  * collections, inverses and subqueries of the condition, SORT or DISTINCT, and for these what asking the condition of
  * one object costs. In a query of a collection each changed object that is in it costs a look at the links besides, a
@@ -3753,7 +3764,8 @@ OBJSTORE_API objstore_status objstore_results_observe(
  * A modification by what lies behind a link is one of the property with the link. Each observer is told exactly of its
  * own paths. Cost: for each object that was changed and lies on a path, O(log n) for each one that leads to it.
  * NO_SUCH_PROPERTY, NO_SUCH_CLASS: a path has a name that is not there. WRONG_TYPE: it goes on behind something that
- * leads to no objects of one class. INVALID_ARGUMENT: it is empty, or has more than 64 names. */
+ * leads to no objects of one class. INVALID_ARGUMENT: it is empty, or has more than 64 names; or there are paths, and
+ * the query is one of a table, or of plain values, for which `key_paths` is NULL. */
 OBJSTORE_API objstore_status objstore_query_observe_paths(
     objstore_query *query, objstore *store, const objstore_text *key_paths, size_t key_path_count, uint32_t flags,
     objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata, objstore_token **token)
@@ -4024,7 +4036,7 @@ OBJSTORE_ENUM(objstore_change) {
 /** Lists the objects deleted, inserted, modified or moved, ascending by key, or by index for results (of
  * OBJSTORE_MOVES_AFTER: as in OBJSTORE_MOVES). `objects` and `indices` are arrays of `count`, borrowed as long as the
  * change set lives; `indices` (NULL: not wanted) is set to NULL for an observed class, `objects` for an observed map,
- * and for an observed list or set of values.
+ * for an observed list or set of values, for groups, and for a query of plain values.
  *
  * A list follows: take out what was deleted and moved, from the greatest index before on down; put in what was inserted
  * and moved, from the least index after on up. No object appears twice, but for one that is in a collection several
@@ -4056,15 +4068,22 @@ OBJSTORE_API objstore_status objstore_changes_sections(objstore_changes *changes
     OBJSTORE_CHECKS(null(changes, sections, count), closed(changes), kind(changes), enum(change));
 
 /** Says whether this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) was written; indices from
- * modification_count on are those of OBJSTORE_MOVES. OUT_OF_RANGE. */
+ * modification_count on are those of OBJSTORE_MOVES. OUT_OF_RANGE. WRONG_TYPE: the change set is of a table, which has
+ * columns (objstore_changes_column). */
 OBJSTORE_API objstore_status objstore_changes_has(objstore_changes *changes, uint64_t index,
                                                   objstore_property_id property_id, bool *changed)
     OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes), range(index),
                     property(property_id));
 
+/** Says the same of a column of an observed table: whether the row has another value in it than before. OUT_OF_RANGE.
+ * WRONG_TYPE: the change set is not of a table. */
+OBJSTORE_API objstore_status objstore_changes_column(objstore_changes *changes, uint64_t index, size_t column_index,
+                                                     bool *changed)
+    OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes), range(index), range(column_index));
+
 /** Says the same for all modifications, and then all moves, at once: `masks` is an array of (modification_count +
  * move_count) × mask_words words, borrowed as long as the change set lives. The bit of a property is its index
- * (objstore_property_info): bit index % 64 of word index / 64. */
+ * (objstore_property_info), that of a column of a table its place: bit index % 64 of word index / 64. */
 OBJSTORE_API objstore_status objstore_changes_masks(objstore_changes *changes, const uint64_t **masks,
                                                     size_t *word_count)
     OBJSTORE_CHECKS(null(changes, masks, word_count), closed(changes), kind(changes));
@@ -4079,6 +4098,19 @@ OBJSTORE_ENUM(objstore_side) {
 OBJSTORE_API objstore_status objstore_changes_view(objstore_changes *changes, objstore_side side,
                                                    objstore_view **view)
     OBJSTORE_CHECKS(null(changes, view), closed(changes), kind(changes), enum(side));
+
+/** Gives an observed table before or after the changes. It is yours, and stays when the change set is closed. One of
+ * groups is the table that was compared, without asking again; one of objects is asked for now, in that version.
+ * WRONG_TYPE: the change set is not of a table. Errors: as of objstore_query_table. */
+OBJSTORE_API objstore_status objstore_changes_table(objstore_changes *changes, objstore_side side,
+                                                    objstore_table **table)
+    OBJSTORE_CHECKS(null(changes, table), closed(changes), kind(changes), enum(side));
+
+/** The same of observed plain values (objstore_query_values). They belong to the change set and live as long as that.
+ * WRONG_TYPE: the change set is not of such a query. */
+OBJSTORE_API objstore_status objstore_changes_values(objstore_changes *changes, objstore_side side,
+                                                     objstore_values **values)
+    OBJSTORE_CHECKS(null(changes, values), closed(changes), kind(changes), enum(side));
 
 /** Keeps a change set beyond its handler: `kept` is a handle of yours on the same data, which pins both versions
  * until it is closed. */

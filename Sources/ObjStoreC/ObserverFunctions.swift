@@ -53,7 +53,7 @@ public func objstore_query_observe_paths(
     token?.pointee = nil
     return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (asked: QueryBox) throws(StoreError) in
         beginObserving(store, handler, userdata, token, [.wrongStore: "query"]) { (store, handler) throws(StoreError) in
-            try store.observe(try asked.query, try options(flags, key_paths, key_path_count), handler: handler)
+            try store.observe(asked.any, try options(flags, key_paths, key_path_count), handler: handler)
         }
     }
 }

@@ -247,7 +247,7 @@ public func objstore_query_observe(
     return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (asked: QueryBox) throws(StoreError) in
         beginObserving(store, handler, userdata, token, blame) { (store, handler) throws(StoreError) in
             try check(observeFlags: flags)
-            return try store.observe(try asked.query, options(flags), handler: handler)
+            return try store.observe(asked.any, options(flags), handler: handler)
         }
     }
 }
@@ -484,16 +484,62 @@ public func objstore_changes_masks(
 }
 
 @c @implementation
+public func objstore_changes_column(
+    _ changes: OpaquePointer?, _ index: UInt64, _ column_index: Int, _ changed: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let changed else { return failNull("changed") }
+    return Handles.use(changes, .changes, "changes", [.wrongType: "changes"]) { (box: ChangesBox) throws(StoreError) in
+        try naming("column_index") { () throws(StoreError) in try box.changes.checkColumn(column_index) }
+        changed.pointee = try naming("index") { () throws(StoreError) in
+            try box.changes.hasChanged(column: column_index, atModification: index)
+        }
+    }
+}
+
+private func isBefore(_ side: objstore_side) throws(StoreError) -> Bool {
+    guard side == .OBJSTORE_BEFORE || side == .OBJSTORE_AFTER else {
+        throw StoreError(.invalidArgument, "side \(side.rawValue) has no name")
+    }
+    return side == .OBJSTORE_BEFORE
+}
+
+@c @implementation
+public func objstore_changes_table(
+    _ changes: OpaquePointer?, _ side: objstore_side, _ table: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    guard let table else { return failNull("table") }
+    table.pointee = nil
+    return Handles.pin(changes, .changes, "changes", [.wrongType: "changes"]) { (box: ChangesBox) throws(StoreError) in
+        let found = try box.store.table(of: box.changes, before: try isBefore(side))
+        table.pointee = try Handles.open(.table, found)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_changes_values(
+    _ changes: OpaquePointer?, _ side: objstore_side, _ values: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    guard let values else { return failNull("values") }
+    values.pointee = nil
+    return Handles.pin(changes, .changes, "changes", [.wrongType: "changes"]) { (box: ChangesBox) throws(StoreError) in
+        let isBefore = try isBefore(side), view = try box.view(before: isBefore, parent: changes!)
+        return Handles.pin(view, .view, "changes") { (object: View) throws(StoreError) in
+            let found = try box.store.values(of: box.changes, before: isBefore, in: object)
+            values.pointee = try Handles.open(.values, found, parent: view)
+            return .OBJSTORE_OK
+        }
+    }
+}
+
+@c @implementation
 public func objstore_changes_view(
     _ changes: OpaquePointer?, _ side: objstore_side, _ view: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     guard let view else { return failNull("view") }
     view.pointee = nil
     return Handles.pin(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
-        guard side == .OBJSTORE_BEFORE || side == .OBJSTORE_AFTER else {
-            throw StoreError(.invalidArgument, "side \(side.rawValue) has no name")
-        }
-        view.pointee = try box.view(before: side == .OBJSTORE_BEFORE, parent: changes!)
+        view.pointee = try box.view(before: try isBefore(side), parent: changes!)
         return .OBJSTORE_OK
     }
 }

@@ -135,6 +135,7 @@ extension InjectedBug: CustomStringConvertible {
         ("elementUnflagged", .elementUnflagged),
         ("elementTieLost", .elementTieLost),
         ("rankStale", .rankStale),
+        ("rowUncompared", .rowUncompared),
     ]
 
     package init?(named name: String) {

@@ -51,6 +51,43 @@ extension Store {
             ObserverScope(query, paths).calling(within: asking), from: snapshot, options: options, handler: handler)
     }
 
+    /// A table, or plain values of a collection, from now on; of a query of objects the same as these.
+    ///
+    /// - Parameter hub: delivers; nil: the store's.
+    /// Errors: those above; `.invalidArgument`: there are key paths, and no objects; `.noSuchObject`: the newest
+    /// version does not have the owner of the collection.
+    package func observe(
+        _ query: AnyQuery, _ options: ObserverOptions, on hub: ObserverHub? = nil,
+        handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        if case .objects(let objects) = query { return try observe(objects, options, handler: handler) }
+        try checkOpen()
+        let snapshot = try shared.database.snapshot(), scope = try scope(query, options, snapshot)
+        let answer = try ObservedAnswer(scope, in: snapshot)
+        return try (hub ?? self.hub).observe(scope, from: snapshot, answer, options, handler: handler)
+    }
+
+    private func scope(
+        _ query: AnyQuery, _ options: ObserverOptions, _ snapshot: Snapshot
+    ) throws(StoreError) -> ObserverScope {
+        if options.keyPaths != nil {
+            throw StoreError(
+                .invalidArgument,
+                "key paths are of objects: a table is observed for its columns, and plain values for what they are")
+        }
+        let scope: ObserverScope
+        switch query {
+        case .objects(let query): return ObserverScope(query)
+        case .table(let query): scope = ObserverScope(query, in: snapshot.schema)
+        case .values(let query):
+            scope = ObserverScope(query)
+            let owner = query.collection.owner, cls = try snapshot.schema.cls(of: owner, in: shared.tag)
+            guard try scope.hasOwner(in: snapshot) else { throw cls.noSuchObject(owner.key) }
+        }
+        try scope.calling(within: asking).check(in: snapshot)
+        return scope.calling(within: asking)
+    }
+
     /// All objects of a class, from now on.
     package func observe(
         _ classID: UInt32, _ options: ObserverOptions, handler: @escaping Observer.Handler
@@ -283,13 +320,20 @@ extension ChangeSet {
     /// Whether a property was written in the modification at `index`; the moves follow. Errors: outOfRange,
     /// noSuchProperty.
     package func hasChanged(_ propertyID: UInt32, atModification index: UInt64) throws(StoreError) -> Bool {
+        if case .table? = asked {
+            throw StoreError(.wrongType, "the change set is of a table: it has columns, and no properties")
+        }
+        try checkModification(index)
+        return hasChanged(try schema.position(propertyID), ofModification: Int(index))
+    }
+
+    func checkModification(_ index: UInt64) throws(StoreError) {
         guard index < UInt64(modified.count + moved.count) else {
             throw StoreError(
                 .outOfRange,
                 "index \(index) of \((modified.count + moved.count).counted("modification"))"
                     + (moved.isEmpty ? "" : ", of which \(moved.count.counted("is a move", "are moves"))"))
         }
-        return hasChanged(try schema.position(propertyID), ofModification: Int(index))
     }
 
     package func object(_ key: Int64, tag: UInt32) -> ObjectID {

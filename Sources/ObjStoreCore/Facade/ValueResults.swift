@@ -15,6 +15,12 @@ package final class ValueResults: @unchecked Sendable {
         (found, version) = try view.findWithVersion(query)
     }
 
+    /// Found in the version that the view shows.
+    init(_ view: View, _ query: ValueQuery, _ found: FoundValues) {
+        (self.view, self.query, self.found) = (view, query, found)
+        version = view.snapshot?.version ?? 0
+    }
+
     /// As they are now; later updates do not change them.
     package func values() -> FoundValues { lock.withLock { found } }
 

@@ -104,6 +104,7 @@ extension ObserverScope {
     func isThere(in snapshot: Snapshot) throws(StoreError) -> Bool {
         if observesCommits { return true }
         if case .collection(let collection) = way { return try collection.elements(in: snapshot) != nil }
+        if rows?.owner != nil { return try hasOwner(in: snapshot) }
         guard let key else { return true }
         return try snapshot.trees.objects(snapshot.schema.classes[Int(classID)]).find(key) != nil
     }

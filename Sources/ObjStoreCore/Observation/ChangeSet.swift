@@ -29,6 +29,10 @@ package final class ChangeSet: @unchecked Sendable {
     package internal(set) var keys: ChangedKeys?
     /// Of results in sections, where `indices` are those in their sections.
     package internal(set) var sections: ChangedSections?
+    /// Of a table, or plain values, what was asked; nil: something else is told of.
+    var asked: RowsScope?
+    /// Nil: what it was is found in its versions.
+    var rows: ChangedRows?
     /// What the lists tell of.
     package internal(set) var elements = Elements.objects
     /// The observer it is for.

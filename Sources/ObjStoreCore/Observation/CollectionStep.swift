@@ -297,13 +297,14 @@ package final class ChangedKeys: @unchecked Sendable {
 
     init() { (deleted, inserted, modified, kept) = ([], [], [], KeptTexts()) }
 
-    /// Of sections. Copies.
-    init(deleted: [Value], inserted: [Value]) throws(StoreError) {
+    /// Of sections, and of what a query of a map finds. Copies.
+    init(deleted: [Value], inserted: [Value], modified: [Value] = []) throws(StoreError) {
         let kept = KeptTexts()
         func keep(_ keys: [Value]) throws(StoreError) -> [Value] {
             try keys.map { (key) throws(StoreError) in try kept.keep(key) }
         }
-        (self.deleted, self.inserted, modified, self.kept) = (try keep(deleted), try keep(inserted), [], kept)
+        (self.deleted, self.inserted, self.modified) = (try keep(deleted), try keep(inserted), try keep(modified))
+        self.kept = kept
     }
 
     /// Copies: they outlive the elements.

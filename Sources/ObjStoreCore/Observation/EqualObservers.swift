@@ -21,11 +21,16 @@ extension Observer {
     /// Nil: there is no answer that could be shared, or functions give it, which need not be the same for two.
     fileprivate var hashOfQuestion: Int? {
         guard hasPositions, scope.key == nil, scope.sections == nil, !scope.query.callsFunctions else { return nil }
+        if let rows = scope.rows { return rows.questionHash }
         if case .collection = scope.way { return nil }
         return scope.query.questionHash
     }
 
     fileprivate func asksTheSame(as other: Observer) -> Bool {
-        keyPaths == other.keyPaths && scope.query.asksTheSame(as: other.scope.query)
+        switch (scope.rows, other.scope.rows) {
+        case (nil, nil): keyPaths == other.keyPaths && scope.query.asksTheSame(as: other.scope.query)
+        case (let mine?, let others?): mine.asksTheSame(as: others)
+        default: false
+        }
     }
 }

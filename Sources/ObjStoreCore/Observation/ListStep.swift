@@ -65,6 +65,8 @@ struct ToldDifference {
     var changes: ClassChanges
     var indices: ChangeSet.Indices
     var sections: ChangedSections?
+    /// Of a map's values.
+    var keys: ChangedKeys?
 
     init(changes: ClassChanges, indices: ChangeSet.Indices, sections: ChangedSections? = nil) {
         (self.changes, self.indices, self.sections) = (changes, indices, sections)
@@ -111,14 +113,14 @@ struct ListStep<Answer: FoundAnswer> {
     /// - Parameter found: what the query finds after it; nil: it is asked where it is wanted.
     mutating func add(_ reader: ChangeReader, isSilent: Bool, found: KeyBuffer? = nil) throws(StoreError) {
         let hasOtherProperties = try reader.to.schemaRef() != newest.schemaRef()
-        if !isSilent {
+        if !isSilent && !scope.isRows {
             modified.add(
                 try ModifiedObjects(reader, Int(scope.classID), scope.paths),
                 maskWords: hasOtherProperties ? maskWords : nil)
         }
         if !isSilent {
             isFromOtherProcess = isFromOtherProcess || scope.isFromOtherProcess(reader)
-            if let owner = scope.query.origin.collection?.owner,
+            if let owner = scope.query.origin.collection?.owner ?? scope.rows?.owner,
                 let changes = reader.classes[UInt32(ClassID.index(owner.classID))], changes.deleted.contains(owner.key)
             {
                 isOwnerDeleted = true
@@ -146,7 +148,8 @@ struct ListStep<Answer: FoundAnswer> {
 extension ObserverScope {
     /// Whether what happened may have made the answer another one.
     func mayDiffer(after reader: ChangeReader) throws(StoreError) -> Bool {
-        try reader.from.schemaRef() != reader.to.schemaRef() || reads.concern(reader.classes, reader.to.schema)
+        if case .values(let values)? = rows { return try mayDiffer(values, after: reader) }
+        return try reader.from.schemaRef() != reader.to.schemaRef() || reads.concern(reader.classes, reader.to.schema)
     }
 }
 

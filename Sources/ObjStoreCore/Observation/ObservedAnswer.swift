@@ -13,6 +13,8 @@ struct ObservedAnswer {
     /// Of one in sections, as it was found, with the list where that is a part of an order; nil: it is followed, or
     /// found when it is needed.
     private var sections: SectionList?
+    /// Of rows, as they were found; nil: they are found when they are needed.
+    private var rows: ObservedRows?
     /// From so many times on it is followed: the whole order has to be found for that, and kept.
     private static let mostAsked = 8
 
@@ -51,6 +53,7 @@ struct ObservedAnswer {
         var silent: (removed: [Int64], added: [Int64]) = ([], [])
         /// As it was; not where it can be found by what is told.
         var listBefore: KeyBuffer?
+        var rows: ChangedRows?
     }
 
     /// Of a whole class without positions there is nothing to keep.
@@ -70,6 +73,10 @@ struct ObservedAnswer {
             sections = try SectionList.found(scope, nil, in: snapshot)
             return
         }
+        if scope.isRows {
+            rows = try ObservedRows.found(scope, nil, in: snapshot)
+            return
+        }
         let found = try scope.keys(in: snapshot)
         if scope.isList {
             list = found
@@ -86,12 +93,13 @@ struct ObservedAnswer {
             if let step = try advanceFollowed(scope, sections, before, reader) { return step }
             return try advanceSections(scope, before, [(reader, false)])
         }
+        if scope.isRows { return try advanceRows(scope, before, [(reader, false)]) }
         if scope.isList {
             let step =
                 switch scope.way {
                 case .elements(let keys, let part): try advanceElements(scope, keys, part, before, reader)
                 case .stretch: try advanceStretch(scope, before, reader)
-                case .ranks, .order, .firsts, .list, .collection: try advanceOrder(scope, before, reader)
+                case .ranks, .order, .firsts, .list, .collection, .rows: try advanceOrder(scope, before, reader)
                 }
             if let step { return step }
             return try advanceList(scope, before, [(reader, false)])
@@ -105,6 +113,7 @@ struct ObservedAnswer {
         _ scope: ObserverScope, from before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> Step? {
         if scope.sections != nil { return try advanceSections(scope, before, parts) }
+        if scope.isRows { return try advanceRows(scope, before, parts) }
         if scope.isList { return try advanceList(scope, before, parts) }
         let after = parts[parts.count - 1].reader.to
         let cls = after.schema.classes[Int(scope.classID)]
@@ -138,6 +147,21 @@ struct ObservedAnswer {
         guard let told else { return nil }
         var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
         result.listBefore = list
+        return result
+    }
+
+    /// Rows, which are found anew where something that they depend on was written.
+    private mutating func advanceRows(
+        _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
+    ) throws(StoreError) -> Step? {
+        let known = if let rows { rows } else { try ObservedRows.found(scope, nil, in: before) }
+        var step = try ListStep(scope, known, parts)
+        for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
+        let told = try step.told()
+        rows = step.list
+        guard let told else { return nil }
+        var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
+        result.rows = ChangedRows(before: known, after: step.list, keys: told.keys)
         return result
     }
 
@@ -211,7 +235,7 @@ struct ObservedAnswer {
         if let order {
             switch scope.way {
             case .order(_, let part), .firsts(_, let part), .elements(_, let part): return try order.list(part)
-            case .ranks, .stretch, .list, .collection: break
+            case .ranks, .stretch, .list, .collection, .rows: break
             }
         }
         return try scope.keys(in: known)
@@ -252,7 +276,7 @@ struct ObservedAnswer {
             few = try all.advance(scope.query, way, from: before, to: reader.to, few)
             (firsts, keys) = (all, way.order)
         case .order(let own, _): keys = own
-        case .ranks, .elements, .stretch, .list, .collection: return nil
+        case .ranks, .elements, .stretch, .list, .collection, .rows: return nil
         }
         let changed = few.changed
         let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
@@ -375,7 +399,7 @@ struct ObservedAnswer {
 
     /// Back to before a change set, which its handler did not take.
     mutating func goBack(_ scope: ObserverScope, before changes: ChangeSet) {
-        sections = nil
+        (sections, rows) = (nil, nil)
         if scope.isList { (list, following) = (changes.listBefore, nil) }
         ranks?.change(removing: changes.inserted, adding: changes.deleted)
         ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)

@@ -131,12 +131,14 @@ package final class Observer: @unchecked Sendable {
         if scope.observesCommits {
             initial = ChangeSet(commits: known, known, isInitial: !isLost)
         } else {
-            let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
+            let words = ClassChanges.maskWords(known.schema.classes[Int(scope.classID)])
+            let changes = ClassChanges(maskWords: scope.rows?.columnWords ?? words)
             initial = ChangeSet(
                 classID: scope.classID, before: known, after: known, changes: changes,
                 indices: hasPositions ? ChangeSet.Indices() : nil, isInitial: !isLost)
         }
         if case .collection(let collection) = scope.way { collection.describe(initial) }
+        initial.describe(scope)
         if scope.sections != nil { initial.sections = ChangedSections() }
         initial.isLost = isLost
         initial.isOwnerDeleted = try scope.isOver(in: known)
@@ -152,14 +154,14 @@ package final class Observer: @unchecked Sendable {
         if answer == nil, let shared {
             if let step = try shared.step(scope, from: before, reader) {
                 known = reader.to
-                return told(step, before, reader.to)
+                return try told(step, before, reader.to)
             }
             answer = try find(in: before)
         }
         let step = try answer?.advance(scope, from: before, reader) ?? nil
         known = reader.to
         share()
-        return told(step, before, reader.to)
+        return try told(step, before, reader.to)
     }
 
     /// The same in several parts, of which it is not told of the silent ones.
@@ -174,7 +176,7 @@ package final class Observer: @unchecked Sendable {
         let step = try answer?.advance(scope, from: before, parts) ?? nil
         known = after
         share()
-        let changes = told(step, before, after)
+        let changes = try told(step, before, after)
         changes?.silentVersions = parts.compactMap { $0.isSilent ? $0.reader.to : nil }
         return changes
     }
@@ -191,6 +193,7 @@ package final class Observer: @unchecked Sendable {
         if !isGone {
             if try before.schemaRef() == after.schemaRef() || scope.isAskable(in: after.schema) { return nil }
             let changes = try VanishedAnswer(scope, from: before, parts).told(hasPositions: hasPositions)
+            changes?.describe(scope)
             (known, isGone) = (after, true)
             return .some(changes)
         }
@@ -207,11 +210,16 @@ package final class Observer: @unchecked Sendable {
         if let shared, let answer, let known, shared.takes(answer, at: known.version) { self.answer = nil }
     }
 
-    private func told(_ step: ObservedAnswer.Step?, _ before: Snapshot, _ after: Snapshot) -> ChangeSet? {
+    private func told(
+        _ step: ObservedAnswer.Step?, _ before: Snapshot, _ after: Snapshot
+    ) throws(StoreError) -> ChangeSet? {
         guard let step else { return nil }
         let changes = ChangeSet(
-            classID: scope.classID, before: before, after: after, changes: step.changes, indices: step.indices,
+            classID: scope.classID, before: before, after: after,
+            changes: try scope.withColumns(step.changes, from: before, to: after), indices: step.indices,
             isCompared: step.isCompared)
+        changes.rows = step.rows
+        changes.describe(scope)
         changes.silent = step.silent
         changes.listBefore = step.listBefore
         changes.sections = step.sections

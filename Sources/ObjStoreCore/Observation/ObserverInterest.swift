@@ -58,6 +58,10 @@ extension ObserverScope {
             return .elements(propertyID: collection.id.propertyID, owner: owner, target: target)
         }
         let all = ObserverInterest.classes(reads.leadsAnywhere ? nil : classes(in: schema))
+        if let rows {
+            if rows.looksFurther { return all }
+            if let owner = rows.owner { return .object(ObjectPlace(classIndex: classID, key: owner.key)) }
+        }
         guard Int(classID) < schema.classes.count else { return all }
         let isUsual = if case .everything = paths { true } else { !paths.leadsAway(from: Int(classID), of: schema) }
         if let key {

@@ -14,6 +14,14 @@ package struct ObserverScope: Sendable {
     private(set) var paths: ObservedPaths
     /// Nil: the objects are in none.
     private(set) var sections: SectionScope?
+    /// Nil: what is told are objects, or elements. In a box, as all that few have.
+    var rows: RowsScope? { extra?.rows }
+    private var extra: Extra?
+
+    private final class Extra: Sendable {
+        let rows: RowsScope
+        init(_ rows: RowsScope) { self.rows = rows }
+    }
 
     /// Whether an object is in the answer its own values say, and those of what its links lead to. In boxes: there may
     /// be very many observers, of which most have none.
@@ -32,6 +40,8 @@ package struct ObserverScope: Sendable {
         case list
         /// No answer, but the elements of a list, set or map.
         case collection(CollectionScope)
+        /// Rows that are no objects, or not followed as these: found anew.
+        case rows
     }
 
     /// It has positions by more than the keys of its objects.
@@ -39,7 +49,7 @@ package struct ObserverScope: Sendable {
 
     /// By what its objects stand where they do, then in the order of creation; nil: not by what they have themselves.
     var ownOrder: [SortKey]? {
-        guard query.origin.isObjects, !isCollection else { return nil }
+        guard query.origin.isObjects, !isCollection, !isRows else { return nil }
         var order: [SortKey] = []
         for case .sort(let keys) in query.steps {
             if !keys.allSatisfy(ObserverScope.canFollow) { return nil }
@@ -48,6 +58,7 @@ package struct ObserverScope: Sendable {
         return order
     }
     var isCollection: Bool { if case .collection = way { true } else { false } }
+    var isRows: Bool { if case .rows = way { true } else { false } }
 
     package init(class cls: ClassSchema, _ paths: ObservedPaths = .usual) { self.init(Query(all: cls.classID), paths) }
 
@@ -66,6 +77,29 @@ package struct ObserverScope: Sendable {
         way = .collection(collection)
     }
 
+    /// Of a table. Rows of objects are followed as these are, which are modified by what columns read.
+    init(_ table: TableQuery, in schema: Schema) {
+        query = table.objects.withoutText
+        extra = Extra(.table(table))
+        if let shown = table.shownPaths(in: schema) {
+            reads = QueryReads(query)
+            paths = .some(shown)
+            way = ObserverScope.way(query)
+        } else {
+            reads = QueryReads(table)
+            paths = .own
+            way = .rows
+        }
+    }
+
+    init(_ values: ValueQuery) {
+        query = Query(all: values.collection.owner.classID)
+        extra = Extra(.values(values))
+        reads = QueryReads(values)
+        paths = .own
+        way = .rows
+    }
+
     /// Of whatever is committed.
     package static var commits: ObserverScope {
         var scope = ObserverScope(Query(all: 1), .own)
@@ -76,6 +110,11 @@ package struct ObserverScope: Sendable {
     /// Errors: as of `QueryRun`.
     func check(in snapshot: Snapshot) throws(StoreError) {
         try QueryRun(query, .version(snapshot)).check()
+        switch rows {
+        case .table(let table): _ = try TableRun(table, .version(snapshot))
+        case .values(let values): _ = try ValueRun(values, .version(snapshot))
+        case nil: break
+        }
     }
 
     /// As change sets have it: the place of the class in the schema.
@@ -87,6 +126,7 @@ package struct ObserverScope: Sendable {
         if case .collection(let collection) = way { return collection.classes(in: schema) }
         if reads.leadsAnywhere { return Set((0..<schema.classes.count).map { UInt32($0) }) }
         var classes = Set(reads.classes.map { UInt32($0) })
+        if rows?.owner != nil { classes.insert(classID) }
         paths.addClasses(from: Int(classID), of: schema, to: &classes)
         return classes
     }
@@ -145,7 +185,7 @@ package struct ObserverScope: Sendable {
     /// The keys that satisfy it in a version, in their order; none where that is older than the class. Costs a scan.
     func keys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
         // Its version has what is needed.
-        if case .collection = way { return KeyBuffer() }
+        if isCollection || isRows { return KeyBuffer() }
         guard Int(classID) < snapshot.schema.classes.count else { return KeyBuffer() }
         return try asking { () throws(StoreError) in try QueryRun(query, .version(snapshot)).keys() }
     }
@@ -160,7 +200,7 @@ package struct ObserverScope: Sendable {
     var part: Range<Int>? {
         switch way {
         case .order(_, let part), .firsts(_, let part): part
-        case .ranks, .elements, .stretch, .list, .collection: nil
+        case .ranks, .elements, .stretch, .list, .collection, .rows: nil
         }
     }
 
@@ -228,7 +268,7 @@ package struct ObserverScope: Sendable {
         switch way {
         case .order(let own, _), .elements(let own, _): keys = own
         case .firsts(let own, _): keys = own.keys + own.order
-        case .ranks, .stretch, .list, .collection: break
+        case .ranks, .stretch, .list, .collection, .rows: break
         }
         if let key = sections?.sortKey { keys.append(key) }
         if !keys.contains(where: { $0.path != nil }) { return found.map { ($0.changes, $0.told, []) } }

@@ -31,6 +31,8 @@ struct QueryPaths {
 
     mutating func add(_ test: PathTest) { add(test.condition) }
     mutating func add(_ value: PathValue) { add(value.source) }
+    /// Of the objects themselves, by their ids.
+    mutating func add(_ properties: [UInt32]) { for id in properties { tree.add(QueryPaths.column(id)) } }
 
     private mutating func add(_ condition: PathCondition) {
         switch condition {

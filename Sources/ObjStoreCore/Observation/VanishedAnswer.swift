@@ -19,7 +19,12 @@ struct VanishedAnswer {
     func told(hasPositions: Bool) throws(StoreError) -> ChangeSet? {
         guard let after = parts.last?.reader.to else { return nil }
         let maskWords = ClassChanges.maskWords(after.schema.classes[Int(scope.classID)])
-        var difference = try scope.sections == nil ? all(KeyBuffer.self, maskWords) : all(SectionList.self, maskWords)
+        var difference: ToldDifference
+        if scope.isRows {
+            difference = try all(ObservedRows.self, maskWords)
+        } else {
+            difference = try scope.sections == nil ? all(KeyBuffer.self, maskWords) : all(SectionList.self, maskWords)
+        }
         if let key = scope.key, try before.trees.objects(before.schema.cls(scope.query.classID)).find(key) != nil {
             try difference.changes.append(.deleted, key)
         }
@@ -27,9 +32,11 @@ struct VanishedAnswer {
         if !isEnd && difference.changes.isEmpty { return nil }
         difference.changes.isFromOtherProcess = parts.contains { !$0.isSilent && $0.reader.isFromOtherProcess }
         let told = ChangeSet(
-            classID: scope.classID, before: before, after: after, changes: difference.changes,
+            classID: scope.classID, before: before, after: after,
+            changes: try scope.withColumns(difference.changes, from: before, to: after),
             indices: hasPositions ? difference.indices : nil, isCompared: parts.contains { $0.reader.isCompared })
         told.sections = difference.sections
+        told.keys = difference.keys
         told.isOwnerDeleted = isEnd
         return told
     }
@@ -61,6 +68,7 @@ extension ObserverScope {
     /// Whether a schema has all that it is about. (Of a class that is newer than the schema there is nothing yet.)
     func isAskable(in schema: Schema) -> Bool {
         if case .stretch(let stretch) = query.origin, (try? schema.index(stretch.indexID)) == nil { return false }
+        if let rows, !rows.isAskable(in: schema) { return false }
         return schema.has(Array(reads.properties))
             && reads.classes.allSatisfy { $0 >= schema.classes.count || !schema.classes[$0].isDropped }
     }
@@ -69,6 +77,7 @@ extension ObserverScope {
         if observesCommits { return false }
         if case .collection(let collection) = way { return try collection.elements(in: snapshot) == nil }
         if !isAskable(in: snapshot.schema) { return true }
+        if rows?.owner != nil { return try !hasOwner(in: snapshot) }
         guard let owner = query.origin.collection?.owner else { return false }
         return try snapshot.trees.objects(try snapshot.schema.cls(owner.classID)).find(owner.key) == nil
     }

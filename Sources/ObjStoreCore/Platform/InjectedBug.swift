@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 133
+    package static let count: Int32 = 134
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -275,6 +275,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var elementTieLost: InjectedBug { InjectedBug(131) }
     /// Of an observed answer the positions after a change are those before it.
     @inline(__always) package static var rankStale: InjectedBug { InjectedBug(132) }
+    /// A row of an observed table that stays in it has the values that it had.
+    @inline(__always) package static var rowUncompared: InjectedBug { InjectedBug(133) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

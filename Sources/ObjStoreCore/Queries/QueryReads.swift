@@ -16,12 +16,24 @@ struct QueryReads: Sendable, Hashable {
 
     init(_ query: Query) { add(query) }
 
+    init(_ query: TableQuery) {
+        add(query.objects)
+        for value in query.values { add(value) }
+    }
+
+    /// Of what elements are asked; not the elements.
+    init(_ query: ValueQuery) { add(query.steps) }
+
     private mutating func add(_ query: Query) {
         classes.insert(ClassID.index(query.classID))
         if case .collection(let collection) = query.origin { add([collection.propertyID]) }
         if case .stretch = query.origin { wholeClasses.insert(ClassID.index(query.classID)) }
         add(query.predicate)
-        for step in query.steps {
+        add(query.steps)
+    }
+
+    private mutating func add(_ steps: [QueryStep]) {
+        for step in steps {
             switch step {
             case .sort(let keys), .distinct(let keys): for key in keys { add(key) }
             case .filter(let predicate): add(predicate)
@@ -30,9 +42,11 @@ struct QueryReads: Sendable, Hashable {
         }
     }
 
-    mutating func add(_ key: SortKey) {
-        add(key.properties)
-        if let path = key.path { add(path.properties, leadsAnywhere: path.leadsAnywhere) }
+    mutating func add(_ key: SortKey) { add(key.of) }
+
+    private mutating func add(_ value: ObjectValue) {
+        add(value.properties)
+        if let path = value.path { add(path.properties, leadsAnywhere: path.leadsAnywhere) }
     }
 
     /// What a function reads is not known.

@@ -29,7 +29,7 @@ final class SectionScope: @unchecked Sendable {
         switch way {
         case .ranks: return [sortKey]
         case .order(let keys, let part): return part == 0..<Int.max ? [sortKey] + keys : nil
-        case .firsts, .elements, .stretch, .list, .collection: return nil
+        case .firsts, .elements, .stretch, .list, .collection, .rows: return nil
         }
     }
 

@@ -50,6 +50,34 @@ final class FoundGroups {
         }
     }
 
+    // MARK: Columns
+
+    /// What is computed of each group that is left.
+    func column(_ column: TableQuery.Column, _ value: GroupValue) throws(StoreError) -> TableColumn {
+        let made = try TableColumn(
+            column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: list.count)
+        if let slot = value.slot, let (words, null) = words(slot) {
+            try made.append(words, of: list, null: null)
+            return made
+        }
+        var nextLook = WatchedQuery.stretch
+        for (place, group) in list.enumerated() {
+            try WatchedQuery.look(at: place, &nextLook)
+            try made.append(try self.value(value, Int(group)))
+        }
+        return made
+    }
+
+    /// A key, whether it is shown or not.
+    func column(key slot: Int) throws(StoreError) -> TableColumn {
+        let kind = grouping.slots[slot].kind
+        let value = GroupValue(program: ValueProgram(steps: [.property(0)], kind: kind), slots: [slot])
+        var target: Int?
+        if case .value(let key) = grouping.slots[slot] { target = key.target }
+        return try column(
+            TableQuery.Column(name: "", kind: kind, target: target, source: .group(value)), value)
+    }
+
     // MARK: Steps
 
     func apply(_ steps: [GroupStep]) throws(StoreError) {

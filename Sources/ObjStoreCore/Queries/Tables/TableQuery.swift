@@ -34,6 +34,11 @@ package final class TableQuery: Sendable {
             }
         }
 
+        /// It is that slot, as it is.
+        func isSlot(_ number: Int) -> Bool {
+            if case .group(let value) = source { value.slot == number } else { false }
+        }
+
         enum Source: Sendable {
             /// Of each object.
             case object(ObjectValue)

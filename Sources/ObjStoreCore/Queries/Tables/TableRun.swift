@@ -6,10 +6,10 @@
 ///                     TableColumn ◄── HAVING, SORT, LIMIT ◄───┘
 /// ```
 struct TableRun {
-    private let query: TableQuery
-    private let trees: TreeAccess
-    private let run: QueryRun
-    private let reader: ClusterReader
+    let query: TableQuery
+    let trees: TreeAccess
+    let run: QueryRun
+    let reader: ClusterReader
 
     /// Errors: as of `QueryRun`.
     init(_ query: TableQuery, _ trees: TreeAccess) throws(StoreError) {
@@ -20,13 +20,13 @@ struct TableRun {
     }
 
     func table() throws(StoreError) -> Table {
-        guard let grouping = query.grouping else {
-            let rows = try ObjectRows(query.columns, run, trees)
-            let columns = try rows.emptyColumns()
-            while try rows.append(to: columns) {}
-            return try finished(columns)
-        }
-        return try groups(grouping)
+        query.grouping == nil ? try table(try ObjectRows(query.columns, run, trees)) : try groups().table
+    }
+
+    func table(_ rows: ObjectRows) throws(StoreError) -> Table {
+        let columns = try rows.emptyColumns()
+        while try rows.append(to: columns) {}
+        return try finished(columns)
     }
 
     private func finished(_ columns: [TableColumn]) throws(StoreError) -> Table {
@@ -34,7 +34,11 @@ struct TableRun {
         return Table(columns, rows: columns.first?.count ?? 0, storeTag: trees.storeTag)
     }
 
-    private func groups(_ grouping: Grouping) throws(StoreError) -> Table {
+    /// Of groups; if they are to be known in another table with a column for each key.
+    func groups(named: Bool = false) throws(StoreError) -> (table: Table, keys: [TableColumn]) {
+        guard let grouping = query.grouping else {
+            throw StoreError(.internalError, "a table of objects has no groups")
+        }
         var numbers: [NumberColumn] = [], readers: [ObjectReader?] = []
         var summaries: [GroupSummary?] = []
         for slot in grouping.slots {
@@ -73,22 +77,17 @@ struct TableRun {
             grouping, keys, readers, summaries, reader, query.callsFunctions ? FunctionRun(trees) : nil)
         try found.apply(grouping.steps)
         let columns = try query.columns.map { (column) throws(StoreError) in
-            try TableColumn(
-                column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: found.count)
-        }
-        for (index, column) in query.columns.enumerated() {
-            guard case .group(let value) = column.source else { continue }
-            if let slot = value.slot, let (words, null) = found.words(slot) {
-                try columns[index].append(words, of: found.list, null: null)
-            } else {
-                var nextLook = WatchedQuery.stretch
-                for (place, group) in found.list.enumerated() {
-                    try WatchedQuery.look(at: place, &nextLook)
-                    try columns[index].append(try found.value(value, Int(group)))
-                }
+            guard case .group(let value) = column.source else {
+                throw StoreError(.internalError, "a column of groups is one of objects")
             }
+            return try found.column(column, value)
         }
-        return try finished(columns)
+        let keyColumns = try (0..<(named ? grouping.keys : 0)).map { (slot) throws(StoreError) in
+            // Most tables show what they are grouped by.
+            if let shown = query.columns.firstIndex(where: { $0.isSlot(slot) }) { return columns[shown] }
+            return try found.column(key: slot)
+        }
+        return (try finished(columns), keyColumns)
     }
 
     /// Who tells groups apart, and the objects to be told apart.

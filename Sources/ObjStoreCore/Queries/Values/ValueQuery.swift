@@ -9,6 +9,8 @@ package final class ValueQuery: Sendable {
     package let collection: CollectionID
     /// What the elements are.
     let kind: ValueKind
+    /// They have keys.
+    let isOfMap: Bool
     /// For messages: class and property.
     private let path: String
     let storeTag: UInt32
@@ -21,6 +23,7 @@ package final class ValueQuery: Sendable {
 
     private init(_ other: ValueQuery, then steps: [QueryStep], _ trees: [QueryTree]) {
         (collection, kind, path, storeTag) = (other.collection, other.kind, other.path, other.storeTag)
+        isOfMap = other.isOfMap
         self.steps = other.steps + steps
         self.trees = other.trees + trees
         callsFunctions = other.callsFunctions || steps.contains(where: \.callsFunctions)
@@ -32,6 +35,7 @@ package final class ValueQuery: Sendable {
     ) {
         self.collection = collection
         kind = cls.elements(of: position).kind
+        isOfMap = cls.columns[position].kind == .map
         path = "\(names.name(cls)).\(names.name(cls, position))"
         storeTag = trees.storeTag
         (steps, self.trees, callsFunctions) = ([], [], false)

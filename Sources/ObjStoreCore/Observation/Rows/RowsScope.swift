@@ -1,0 +1,173 @@
+/// What an observer asks for whose answer is no objects.
+enum RowsScope: Sendable {
+    case table(TableQuery)
+    /// Of a list, set or map of plain values.
+    case values(ValueQuery)
+
+    /// What the answer depends on; of values what conditions and orders of elements read besides the elements.
+    var reads: QueryReads {
+        switch self {
+        case .table(let query): QueryReads(query)
+        case .values(let query): QueryReads(query)
+        }
+    }
+
+    /// Whose values they are.
+    var owner: ObjectID? { if case .values(let query) = self { query.collection.owner } else { nil } }
+
+    /// Whether a schema has all that is shown, with the kind that it had.
+    func isAskable(in schema: Schema) -> Bool {
+        switch self {
+        case .table(let query): return schema.has(Array(query.values.flatMap(\.properties)))
+        case .values(let query):
+            let index = ClassID.index(query.collection.owner.classID)
+            if index >= schema.classes.count { return true }
+            return !schema.classes[index].isDropped
+                && (try? schema.classes[index].collectionOfValues(query.collection.propertyID)) != nil
+        }
+    }
+
+    /// As masks have them: a bit for each column; nil: one for each property of the class.
+    var columnWords: Int? { if case .table(let query) = self { (query.columns.count + 63) / 64 } else { nil } }
+
+    var callsFunctions: Bool {
+        switch self {
+        case .table(let query): query.callsFunctions
+        case .values(let query): query.callsFunctions
+        }
+    }
+
+    /// Values behind paths are asked for, or of other objects.
+    var looksFurther: Bool {
+        switch self {
+        case .table(let query): query.values.contains { $0.path != nil }
+        case .values(let query): !query.reads.classes.isEmpty || query.reads.leadsAnywhere
+        }
+    }
+}
+
+extension RowsScope {
+    /// Nil: it is compared with nothing.
+    var questionHash: Int? {
+        if callsFunctions { return nil }
+        switch self {
+        case .table(let query): return (try? query.text())?.hashValue
+        case .values(let query): return ObjectIdentifier(query).hashValue
+        }
+    }
+
+    func asksTheSame(as other: RowsScope) -> Bool {
+        switch (self, other) {
+        case (.table(let mine), .table(let others)):
+            if mine === others { return true }
+            guard mine.objects.classID == others.objects.classID, let text = try? mine.text() else { return false }
+            return text == (try? others.text())
+        case (.values(let mine), .values(let others)): return mine === others
+        default: return false
+        }
+    }
+}
+
+extension TableQuery {
+    /// All that is asked of objects.
+    var values: [ObjectValue] {
+        let slots = (grouping?.slots ?? []).compactMap { slot -> ObjectValue? in
+            switch slot {
+            case .value(let value), .aggregate(_, let value, _): value
+            case .count: nil
+            }
+        }
+        return slots + columns.compactMap { if case .object(let value) = $0.source { value } else { nil } }
+    }
+
+    /// What its rows show of their objects, as the paths of an observer. Nil: they are groups, or call functions, or
+    /// lead to objects of whatever class.
+    func shownPaths(in schema: Schema) -> ObservedPath? {
+        if grouping != nil { return nil }
+        var paths = QueryPaths(of: ClassID.index(objects.classID), schema)
+        for value in values {
+            guard value.calls.isEmpty else { return nil }
+            if let path = value.path {
+                if !QueryPaths.canFollow(path) { return nil }
+                paths.add(path)
+            } else {
+                paths.add(value.properties)
+            }
+        }
+        return paths.tree
+    }
+}
+
+extension ValueQuery {
+    var reads: QueryReads { QueryReads(self) }
+}
+
+extension ObserverScope {
+    /// How it is with the object whose values are observed.
+    func hasOwner(in snapshot: Snapshot) throws(StoreError) -> Bool {
+        guard let owner = rows?.owner, let cls = try? snapshot.schema.cls(owner.classID) else { return false }
+        return try snapshot.trees.objects(cls).find(owner.key) != nil
+    }
+
+    /// Whether his values may have been written, or what is asked of them reads something else that was.
+    func mayDiffer(_ values: ValueQuery, after reader: ChangeReader) throws(StoreError) -> Bool {
+        if try reader.from.schemaRef() != reader.to.schemaRef() || reads.concern(reader.classes, reader.to.schema) {
+            return true
+        }
+        let owner = values.collection.owner, index = ClassID.index(owner.classID)
+        guard let changes = reader.classes[UInt32(index)] else { return false }
+        if changes.deleted.hasAscending(owner.key) { return true }
+        guard let row = changes.rowOfModification(owner.key) else { return false }
+        guard let place = try? reader.to.schema.classes[index].position(values.collection.propertyID) else {
+            return true
+        }
+        return changes.hasWritten([place], in: row)
+    }
+
+    /// Changes of objects that are rows of a table, with what is another value in which column in place of what was
+    /// written.
+    func withColumns(
+        _ changes: ClassChanges, from before: Snapshot, to after: Snapshot
+    ) throws(StoreError) -> ClassChanges {
+        guard let words = rows?.columnWords, case .table(let query)? = rows, !isRows else { return changes }
+        var result = ClassChanges(maskWords: words)
+        result.isFromOtherProcess = changes.isFromOtherProcess
+        (result.deleted, result.inserted) = (changes.deleted, changes.inserted)
+        (result.modified, result.moved) = (changes.modified, changes.moved)
+        let keys = changes.modified + changes.moved
+        if keys.isEmpty { return result }
+        try Memory.check(for: keys.count * words, each: 8)
+        let old = try RowValues(query, before), new = try RowValues(query, after)
+        for key in keys { result.masks += try old.mask(of: key, new, words) }
+        return result
+    }
+}
+
+/// What a table shows of single objects, in one version.
+private final class RowValues {
+    private let readers: [ObjectReader]
+    private var finder: RowFinder
+
+    init(_ query: TableQuery, _ snapshot: Snapshot) throws(StoreError) {
+        let trees = TreeAccess.version(snapshot), cls = try snapshot.schema.cls(query.objects.classID)
+        var numbers: [NumberColumn] = [], readers: [ObjectReader] = []
+        for value in query.values { readers.append(try ObjectReader(value, trees, cls, &numbers)) }
+        self.readers = readers
+        finder = RowFinder(try trees.objects(cls))
+    }
+
+    /// In which columns an object has another value in another version; all, where one does not have it.
+    func mask(of key: Int64, _ other: RowValues, _ words: Int) throws(StoreError) -> [UInt64] {
+        var mask = [UInt64](repeating: 0, count: words)
+        let before = try finder.find(key), after = try other.finder.find(key)
+        for index in readers.indices {
+            if let before, let after,
+                try readers[index].value(before).isSame(as: try other.readers[index].value(after))
+            {
+                continue
+            }
+            mask[index >> 6] |= 1 << UInt64(index & 63)
+        }
+        return mask
+    }
+}

@@ -1,0 +1,45 @@
+/// A table, and by what each of its rows is known in another table of the same query: by its object, or by the keys of
+/// its group. Immutable.
+final class FoundTable: @unchecked Sendable {
+    let table: Table
+    private let names: Names
+
+    private enum Names {
+        case objects(KeyBuffer)
+        /// The keys of groups, whether they are columns of the table or not.
+        case groups([TableColumn])
+    }
+
+    init(_ table: Table, of objects: KeyBuffer) { (self.table, names) = (table, .objects(objects)) }
+    init(_ table: Table, of groups: [TableColumn]) { (self.table, names) = (table, .groups(groups)) }
+
+    /// What a row is known by. Bytes belong to the table.
+    func name(_ row: Int) -> RowName {
+        switch names {
+        case .objects(let keys): return .number(keys.keys[row])
+        case .groups(let keys):
+            if keys.count == 1 { return .value(ElementValue(keys[0].value(row))) }
+            return .values(keys.map { ElementValue($0.value(row)) })
+        }
+    }
+}
+
+/// What a row of an answer is known by in another answer to the same question.
+enum RowName: Hashable {
+    case number(Int64)
+    case value(ElementValue)
+    case values([ElementValue])
+}
+
+extension TableRun {
+    /// The table with what its rows are known by.
+    func found() throws(StoreError) -> FoundTable {
+        if query.grouping == nil {
+            let list = try run.keys(), isAscending = query.objects.steps.isEmpty && query.objects.origin.isObjects
+            let blocks = try RowBlocks(reader, list, isAscending: isAscending)
+            return FoundTable(try table(try ObjectRows(query.columns, run.cls, trees, blocks, texts: .plain)), of: list)
+        }
+        let (table, keys) = try groups(named: true)
+        return FoundTable(table, of: keys)
+    }
+}
