@@ -136,6 +136,8 @@ extension InjectedBug: CustomStringConvertible {
         ("elementTieLost", .elementTieLost),
         ("rankStale", .rankStale),
         ("rowUncompared", .rowUncompared),
+        ("columnUnfollowed", .columnUnfollowed),
+        ("rowUnsilenced", .rowUnsilenced),
     ]
 
     package init?(named name: String) {

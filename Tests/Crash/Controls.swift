@@ -308,6 +308,15 @@ struct Control {
         Control(
             bug: .toldTwice, row: "-", mistake: "what was told beside a silent transaction is told again",
             named: ["twice"], isObservers: true),
+        Control(
+            bug: .rowUncompared, row: "-", mistake: "a group that stays has the values that it had",
+            named: ["content", "missed"], isObservers: true),
+        Control(
+            bug: .columnUnfollowed, row: "-", mistake: "what the columns of a table read behind links is not followed",
+            named: ["missed", "modified"], isObservers: true),
+        Control(
+            bug: .rowUnsilenced, row: "-", mistake: "a reader of rows is told of what he did himself",
+            named: ["content", "positions", "told"], isObservers: true),
     ]
 }
 

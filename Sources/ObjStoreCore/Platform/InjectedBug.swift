@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 134
+    package static let count: Int32 = 136
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -277,6 +277,10 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var rankStale: InjectedBug { InjectedBug(132) }
     /// A row of an observed table that stays in it has the values that it had.
     @inline(__always) package static var rowUncompared: InjectedBug { InjectedBug(133) }
+    /// Of a table of objects what its columns read behind links is not followed.
+    @inline(__always) package static var columnUnfollowed: InjectedBug { InjectedBug(134) }
+    /// Rows that a reader has written himself are told to him.
+    @inline(__always) package static var rowUnsilenced: InjectedBug { InjectedBug(135) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -17,7 +17,7 @@ struct WatchedContent {
         var properties: [String] {
             switch self {
             case .item: ["number", "mark", "tag", "part"]
-            case .tag: ["number", "mark", "items", "crew", "named", "notes"]
+            case .tag: ["number", "mark", "items", "crew", "named", "notes", "scores", "levels", "labels"]
             case .part: ["number"]
             }
         }
@@ -48,6 +48,10 @@ struct WatchedContent {
         var named: [String: Key] = [:]
         /// Mixed.
         var notes: WatchedMixed?
+        /// Plain values: a list, a set and a map.
+        var scores: [Int64] = []
+        var levels: Set<Int64> = []
+        var labels: [String: Int64] = [:]
         static let none: Key = -1
     }
 
@@ -173,6 +177,10 @@ struct WatchedSchema: Equatable {
         if has("notes") { try draft.addProperty("Tag", "notes", .mixed, []) }
         let named = ElementSchema(kind: .link, keyKind: .string)
         try draft.addCollection("Tag", "named", .map, named, target: "Item")
+        let plain = ElementSchema(kind: .int)
+        try draft.addCollection("Tag", "scores", .list, plain)
+        try draft.addCollection("Tag", "levels", .set, plain)
+        try draft.addCollection("Tag", "labels", .map, ElementSchema(kind: .int, keyKind: .string))
         if hasSpareClass {
             try draft.addClass("Spare")
             try draft.addProperty("Spare", "number", .int, [])

@@ -94,7 +94,7 @@ final class WatchedEditor {
     func change() throws(StoreError) {
         // Much is about tags.
         if content.keys(.tag).count < 2, numbers.chance(0.4) { return try create(.tag, id: freeID(.tag)) }
-        switch numbers.below(48) {
+        switch numbers.below(54) {
         case 0...5: try create(.item, id: freeID(.item))
         case 6: try create(.tag, id: freeID(.tag))
         case 7...8: if let item = some(.item) { try delete(item) }
@@ -107,7 +107,8 @@ final class WatchedEditor {
         case 29...33: if let tag = some(.tag) { try changeList(tag) }
         case 34...36: if let tag = some(.tag) { try changeSet(tag) }
         case 37...39: if let tag = some(.tag) { try changeMap(tag) }
-        default: if let tag = some(.tag) { try changeNotes(tag) }
+        case 40...47: if let tag = some(.tag) { try changeNotes(tag) }
+        default: if let tag = some(.tag) { try changeValues(tag) }
         }
     }
 
@@ -293,6 +294,52 @@ final class WatchedEditor {
         wrote(tag, "named/" + name)
     }
 
+    /// Plain values.
+    private func changeValues(_ tag: Place) throws(StoreError) {
+        let number = Int64(numbers.below(9)), name = "k\(numbers.below(6))", list = collection(tag, "scores")
+        let count = content.things[tag]!.scores.count, place = numbers.below(max(1, count))
+        switch numbers.below(9) {
+        case 0...2:
+            let place = numbers.below(count + 1)
+            var result: Result<Void, StoreError>!
+            withUnsafePointer(to: Value.int(number)) { value in
+                result = Result { () throws(StoreError) in
+                    try view.insert(list, at: place, UnsafeBufferPointer(start: value, count: 1))
+                }
+            }
+            try result.get()
+            content.things[tag]!.scores.insert(number, at: place)
+            wrote(tag, "scores")
+        case 3 where count > 0:
+            try view.remove(list, at: place, count: 1)
+            content.things[tag]!.scores.remove(at: place)
+            wrote(tag, "scores")
+        case 4 where count > 0:
+            try view.set(list, at: place, .int(number))
+            content.things[tag]!.scores[place] = number
+            wrote(tag, "scores")
+        case 5:
+            if try view.insert(collection(tag, "levels"), member: .int(number)) { wrote(tag, "levels") }
+            content.things[tag]!.levels.insert(number)
+        case 6:
+            if try view.remove(collection(tag, "levels"), member: .int(number)) { wrote(tag, "levels") }
+            content.things[tag]!.levels.remove(number)
+        case 7:
+            var isChanged = false
+            try with(name) { (key) throws(StoreError) in
+                isChanged = try view.remove(collection(tag, "labels"), key: key)
+            }
+            content.things[tag]!.labels[name] = nil
+            if isChanged { wrote(tag, "labels") }
+        default:
+            try with(name) { (key) throws(StoreError) in
+                _ = try view.set(collection(tag, "labels"), key: key, .int(number))
+            }
+            content.things[tag]!.labels[name] = number
+            wrote(tag, "labels")
+        }
+    }
+
     // MARK: Mixed values
 
     private func changeNotes(_ tag: Place) throws(StoreError) {
@@ -424,6 +471,16 @@ final class WatchedEditor {
                         try WatchedMixed.read(view, object(place), ids[kind]!["notes"]!) != thing.notes
                     {
                         return "notes of \(place), which should be \(thing.notes?.description ?? "null")"
+                    }
+                    for (name, wanted) in [
+                        ("scores", thing.scores), ("levels", thing.levels.sorted()),
+                        ("labels", thing.labels.keys.sorted().map { thing.labels[$0]! }),
+                    ] {
+                        var elements: [Int64] = []
+                        _ = try view.elements(collection(place, name), from: 0, limit: .max, wantsKeys: false, nil) {
+                            elements.append($2.low)
+                        }
+                        if elements != wanted { return "\(name) of \(place): \(elements), not \(wanted)" }
                     }
                     if named != thing.named.keys.sorted().map({ thing.named[$0]! }) {
                         return "named of \(place): \(named), not \(thing.named)"

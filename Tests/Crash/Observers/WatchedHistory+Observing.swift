@@ -34,6 +34,13 @@ extension WatchedHistory {
         switch kind.way {
         case .whole:
             return try store.observe(try view.findClass(kind.kind.name), options, handler: handler)
+        case .query where kind.rows != nil:
+            let cls = try view.findClass(kind.kind.name)
+            return try store.observe(
+                try view.anyQuery(cls, parsing: try text(reader)), options.withoutPaths, handler: handler)
+        case .values(let name, let text):
+            let query = try view.valueQuery(try collection(name, reader, view), parsing: text)
+            return try store.observe(.values(query), options, handler: handler)
         case .query, .part:
             let query = try query(reader, view)
             guard let sections = try sections(reader, view) else {
@@ -107,6 +114,11 @@ extension WatchedHistory {
         return CollectionID(owner: try owner(reader, view), propertyID: property)
     }
 
+    private func text(_ reader: WatchedReader) throws(StoreError) -> String {
+        guard case .query(let text) = reader.kind.way else { throw StoreError(.internalError, "it is no query") }
+        return text(past.newest.schema)
+    }
+
     private func query(_ reader: WatchedReader, _ view: View) throws(StoreError) -> Query {
         let cls = try view.findClass(reader.kind.kind.name)
         switch reader.kind.way {
@@ -152,7 +164,7 @@ extension WatchedHistory {
 
     /// An observer that begins with what results show, which is not the newest any more.
     func observeFound(_ actor: Actor) throws(StoreError) {
-        guard let kind = random.one(of: WatchedKind.all), case .query = kind.way else { return }
+        guard let kind = random.one(of: WatchedKind.all), case .query = kind.way, kind.rows == nil else { return }
         try perform(actor) { [self] () throws(StoreError) in
             let view = try actor.store.openView()
             defer { view.close() }
@@ -171,5 +183,14 @@ extension WatchedHistory {
             }
             actor.readers.append(reader)
         }
+    }
+}
+
+extension ObserverOptions {
+    /// What a table is modified by its columns say.
+    fileprivate var withoutPaths: ObserverOptions {
+        var options = self
+        options.keyPaths = nil
+        return options
     }
 }

@@ -214,7 +214,7 @@ extension WatchedKind {
     /// Whether a version has what is observed of an owner, where that is one thing: an object, or a collection.
     fileprivate func wasThere(_ owner: Int64, in content: WatchedContent) -> Bool {
         switch way {
-        case .object, .collection, .nested: content[isObject ? kind : .tag, owner] != nil
+        case .object, .collection, .nested, .values: content[isObject ? kind : .tag, owner] != nil
         case .whole, .query, .inverse, .part, .commits: true
         }
     }

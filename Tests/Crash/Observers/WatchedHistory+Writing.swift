@@ -172,11 +172,12 @@ struct WatchedCounts {
     var told = 0, moves = 0, modifications = 0, compared = 0, ended = 0, lost = 0, ofOthers = 0
     var commits = 0, silent = 0, silentBehind = 0, deliveries = 0, deaths = 0, outlived = 0, laps = 0, schemas = 0
     var toldOfSchemas = 0, toldBesideSilence = 0, ofSections = 0, insideOfMixed = 0, rested = 0, bells = 0
-    var kept = 0, returns = 0, returned = 0, reopened = 0
+    var kept = 0, returns = 0, returned = 0, reopened = 0, ofRows = 0
 
     mutating func note(_ changes: ChangeSet) {
         told += 1
         if changes.sections != nil { ofSections += 1 }
+        if changes.isOfRows { ofRows += 1 }
         moves += changes.moved.count
         modifications += changes.modified.count
         if changes.isCompared { compared += 1 }
@@ -198,6 +199,7 @@ struct WatchedCounts {
             \.silentBehind,
             \.deliveries, \.deaths, \.outlived, \.laps, \.schemas, \.toldOfSchemas, \.toldBesideSilence, \.ofSections,
             \.insideOfMixed, \.rested, \.bells, \.kept, \.returns, \.returned, \.reopened,
+            \.ofRows,
         ]
     }
 
@@ -208,8 +210,8 @@ struct WatchedCounts {
     var text: String {
         """
         \(told) change sets (\(ofOthers) of other processes, \(compared) by comparing, \(toldOfSchemas) over a change \
-        of the schema, \(toldBesideSilence) beside a silent write, \(ofSections) of sections, \(insideOfMixed) inside \
-        of mixed values, \(rested) at intervals, for which the bell rang \(bells) times, \(returned) of what was done \
+        of the schema, \(toldBesideSilence) beside a silent write, \(ofSections) of sections, \(ofRows) of tables and \
+        plain values, \(insideOfMixed) inside of mixed values, \(rested) at intervals, for which the bell rang \(bells) times, \(returned) of what was done \
         since a bookmark, of \(returns) that were come back to, \(ended) ends, \(lost) lost) with \
         \(modifications) modifications and \(moves) moves, of \(commits) commits (\(silent) silent ones, \
         \(silentBehind) by readers behind; \(schemas) schemas) in \(deliveries) deliveries; \(deaths) deaths, \

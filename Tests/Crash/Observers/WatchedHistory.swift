@@ -310,6 +310,13 @@ final class WatchedHistory {
         if let problem = reader.take(changes, step) {
             return fail("\(problem), from version \(changes.fromVersion) to \(changes.toVersion)")
         }
+        do throws(StoreError) {
+            if let problem = try reader.checkSides(changes, step, actor.store) {
+                return fail("\(problem), from version \(changes.fromVersion) to \(changes.toVersion)")
+            }
+        } catch {
+            fail("unexpected error: \(error), asking a table")
+        }
         if changes.isFromOtherProcess, !step.isReopened || !changes.isCompared,
             !past.hasOthers(than: actor.number, from: reader.known, to: changes.toVersion)
         {

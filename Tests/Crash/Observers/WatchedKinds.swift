@@ -17,13 +17,15 @@ struct WatchedKind: Sendable {
         case nested([WatchedMixed.Step])
         /// What is asked of a property of the owner.
         case part(of: String, @Sendable (WatchedSchema) -> String)
+        /// What is asked of plain values that a property of the owner has.
+        case values(of: String, String)
         case commits
     }
     typealias Content = @Sendable (_ content: WatchedContent, _ owner: Int64) -> [Int64]
 
-    let name: String
+    var name: String
     let kind: WatchedContent.Kind
-    let way: Way
+    var way: Way
     /// Which modifications count; nil: nothing is said.
     var paths: [String]?
     /// Properties that it is about, which a schema may lose.
@@ -36,17 +38,21 @@ struct WatchedKind: Sendable {
     var sections: WatchedSections?
     /// The answer, in its order; in that of the sections.
     var content: Content
+    /// Of a table, or of plain values; those of a table of objects are these, whose keys are the answer.
+    var rows: (@Sendable (WatchedContent, Int64) -> [WatchedRows.Row])?
+    /// Of a table of objects: of all of them, whether they are in the answer or not.
+    var allRows: (@Sendable (WatchedContent) -> [WatchedRows.Row])?
 
     var hasOwner: Bool {
         switch way {
-        case .object, .inverse, .collection, .nested, .part: true
+        case .object, .inverse, .collection, .nested, .part, .values: true
         case .whole, .query, .commits: false
         }
     }
     /// Whether it has nothing more to tell when its owner is gone.
     var endsWithOwner: Bool {
         switch way {
-        case .collection, .nested, .part: true
+        case .collection, .nested, .part, .values: true
         default: false
         }
     }
@@ -96,7 +102,7 @@ struct WatchedKind: Sendable {
     }
 
     static let all: [WatchedKind] =
-        items + tags + parts + sectioned + [
+        items + tags + parts + sectioned + ofRows + [
             WatchedKind(name: "all items", kind: .item, way: .whole) { model, _ in model.keys(.item) },
             WatchedKind(name: "all tags", kind: .tag, way: .whole, paths: ["items.part.number", "number"]) { model, _ in
                 model.keys(.tag)

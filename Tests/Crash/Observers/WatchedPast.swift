@@ -91,6 +91,9 @@ final class WatchedStep {
             wrote("crew", was.crew != now.crew && before.schema.lives["crew"] == after.schema.lives["crew"])
             wrote("notes", was.notes != now.notes && before.schema.lives["notes"] == after.schema.lives["notes"])
             wrote("named", was.named != now.named)
+            wrote("scores", was.scores != now.scores)
+            wrote("levels", was.levels != now.levels)
+            wrote("labels", was.labels != now.labels)
             for name in Set(was.named.keys).union(now.named.keys) {
                 wrote("named/" + name, was.named[name] != now.named[name])
             }
@@ -142,7 +145,7 @@ final class WatchedStep {
                 let led = before.things[item]?.tag == place.key, leads = after.things[item]?.tag == place.key
                 let isThroughout = after.things[item] != nil && before.things[item] != nil
                 if (led || leads) && (!isThroughout || isWritten(item, "tag")) { return true }
-                if leads && isTold(further, item) { return true }
+                if leads && !further.isEmpty && isTold(further, item) { return true }
             }
             return false
         }

@@ -9,6 +9,7 @@ import ObjStoreCore
 ///  positions   objects do not stand where it says           modified   objects, or properties, that nobody wrote
 ///  moves       more moves than there need be                missed     nothing is told of what has changed
 ///  sections    not those that came and went                 cleared    that it is empty now
+///  columns     of a table, not those that differ
 ///  keys        of a map, not those at the positions         interval   told sooner than is wanted, or nobody is woken
 ///  lost        that it begins anew, or not, wrongly         kept       another version, or nothing, by a name
 /// ```
@@ -28,6 +29,7 @@ extension WatchedReader {
         if isEnded && !step.isPartlySilent { return "owner: \(name) is told though it has ended" }
         if changes.changes.isEmpty && !ends { return "told: \(name) of nothing" }
         if nested != nil { return takeNested(changes, step, ends: ends) }
+        if rows != nil { return takeRows(changes, step, ends: ends) }
         if let problem = apply(changes, step) { return problem }
         if copy != wanted || !isSectioned(as: step.after) { return "content: \(name) has \(shown), not \(wanted)" }
         if names != wantedNames(step.after) { return "content: \(name) has \(names)" }
@@ -47,7 +49,9 @@ extension WatchedReader {
         if kind.isCommits { return step.hasCommits ? "missed: \(name) is not told of commits" : nil }
         if !exists(in: step.after) { return step.hasCommits ? "missed: \(name) is not told of its end" : nil }
         if !has(step.after) {
-            let now = wantedNested(step.after)?.description ?? "\(wanted(step.after))"
+            let now =
+                wantedNested(step.after)?.description ?? wantedRows(step.after)?.description
+                ?? "\(wanted(step.after))"
             return "missed: \(name) has \(shown), and is not told that it is \(now)"
         }
         return missModified(step)
@@ -56,12 +60,12 @@ extension WatchedReader {
     /// Whether his copy is what a version has.
     func has(_ content: WatchedContent) -> Bool {
         copy == wanted(content) && names == wantedNames(content) && isSectioned(as: content)
-            && nested == wantedNested(content)
+            && nested == wantedNested(content) && rows == wantedRows(content)
     }
 
     /// The same of what was written.
     func missModified(_ step: WatchedStep) -> String? {
-        if isEnded || kind.isCommits || nested != nil || !exists(in: step.after) { return nil }
+        if isEnded || kind.isCommits || nested != nil || rows != nil || !exists(in: step.after) { return nil }
         // What was written with the value that it had is seen in the log alone.
         let certain = step.isRough || step.hasOtherSchema || step.isPartlySilent ? step.real : step
         takeRetyped(step)
@@ -70,8 +74,10 @@ extension WatchedReader {
         return modified.isEmpty ? nil : "missed: \(name) is not told that \(modified.sorted()) are modified"
     }
 
-    private var shown: String { sectioned?.description ?? nested?.description ?? "\(copy)" }
-    private var isEmpty: Bool { copy.isEmpty && nested?.elements.isEmpty ?? true }
+    private var shown: String {
+        sectioned?.description ?? nested?.description ?? rows?.description ?? "\(copy)"
+    }
+    private var isEmpty: Bool { copy.isEmpty && nested?.elements.isEmpty ?? true && rows?.rows.isEmpty ?? true }
 
     // MARK: Doing what it says
 
@@ -178,9 +184,16 @@ extension WatchedReader {
         return modified
     }
 
-    private func told(_ changes: ChangeSet, _ schema: WatchedSchema) -> [Key: Set<String>] {
+    private func told(
+        _ changes: ChangeSet, _ schema: WatchedSchema, possible: [Key: Set<String>] = [:]
+    ) -> [Key: Set<String>] {
         var told: [Key: Set<String>] = [:]
         for (index, key) in (changes.modified + changes.moved).enumerated() {
+            if changes.asksTable {
+                // Its columns are looked at by themselves.
+                told[key] = possible[key] ?? []
+                continue
+            }
             let names = kind.kind.properties.filter { name in
                 let stored = schema.name(name, of: kind.kind)
                 guard let place = changes.schema.properties.firstIndex(where: { $0.name == stored }) else {
@@ -194,8 +207,8 @@ extension WatchedReader {
     }
 
     private func checkModified(_ changes: ChangeSet, _ step: WatchedStep) -> String? {
-        let told = told(changes, step.after.schema), moved = Set(changes.moved)
-        let possible = modifications(step), isExact = !changes.isCompared && !step.isPartlySilent
+        let possible = modifications(step), told = told(changes, step.after.schema, possible: possible)
+        let moved = Set(changes.moved), isExact = !changes.isCompared && !step.isPartlySilent
         for (key, names) in told {
             if let wanted = possible[key] {
                 if names.isSubset(of: wanted) || step.isPartlySilent || step.hasOtherSchema { continue }

@@ -22,6 +22,8 @@ final class WatchedReader {
     var sectioned: SectionedCopy?
     /// Of a list or map inside of a mixed value.
     var nested: WatchedNested?
+    /// Of groups, and of plain values.
+    var rows: WatchedRows?
     /// The keys of sections are marks, which are texts.
     let hasTextSections: Bool
     var values: [Key: WatchedContent.Thing] = [:]
@@ -75,6 +77,7 @@ final class WatchedReader {
         names = wantedNames(content)
         sectioned = wantedSections(content)
         nested = wantedNested(content)
+        rows = wantedRows(content)
         values = [:]
         for key in copy { values[key] = content[kind.kind, key] }
     }
@@ -85,6 +88,7 @@ final class WatchedReader {
     ///
     /// - Parameter newest: the version before it.
     func canApply(from old: WatchedContent, to new: WatchedContent, newest: UInt64) -> Bool {
+        if let rows { return rows.canChange(from: wantedRows(old)!, to: wantedRows(new)!) }
         // What he is not told of he may know or not.
         if kind.order != nil { return known >= newest || interval == 0 && kind.paths == nil }
         let before = wanted(old), after = wanted(new)
@@ -102,7 +106,9 @@ final class WatchedReader {
     /// - Parameter told: what he has been told of.
     func apply(from old: WatchedContent, to new: WatchedContent, told: WatchedContent) {
         let before = wanted(old), after = wanted(new)
-        if let order = kind.order, kind.sections == nil {
+        if let was = wantedRows(old), let now = wantedRows(new) {
+            rows!.change(from: was, to: now)
+        } else if let order = kind.order, kind.sections == nil {
             place(from: before, to: after, told, new) { old[kind.kind, $0] == nil ? nil : order(old, $0) }
         } else if kind.isMap {
             applyMap(from: old, to: new)
@@ -174,7 +180,7 @@ extension WatchedKind {
         switch way {
         case .whole, .object, .inverse, .commits: true
         case .collection(let name): name == "crew"
-        case .part, .nested: false
+        case .part, .nested, .values: false
         case .query: !["SORT", "DISTINCT", "LIMIT", "OFFSET"].contains { name.contains($0) }
         }
     }

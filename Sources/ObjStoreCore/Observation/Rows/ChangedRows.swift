@@ -9,6 +9,9 @@ struct ChangedRows {
 }
 
 extension ChangeSet {
+    /// It tells of a table, or of plain values.
+    package var isOfRows: Bool { asked != nil }
+
     /// Says of what it tells.
     func describe(_ scope: ObserverScope) {
         guard let asked = scope.rows else { return }

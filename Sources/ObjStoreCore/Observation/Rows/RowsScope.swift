@@ -89,6 +89,7 @@ extension TableQuery {
             guard value.calls.isEmpty else { return nil }
             if let path = value.path {
                 if !QueryPaths.canFollow(path) { return nil }
+                if InjectedBug.active(.columnUnfollowed) { continue }
                 paths.add(path)
             } else {
                 paths.add(value.properties)
