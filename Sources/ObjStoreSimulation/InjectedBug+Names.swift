@@ -138,6 +138,7 @@ extension InjectedBug: CustomStringConvertible {
         ("rowUncompared", .rowUncompared),
         ("columnUnfollowed", .columnUnfollowed),
         ("rowUnsilenced", .rowUnsilenced),
+        ("groupExtremeKept", .groupExtremeKept),
     ]
 
     package init?(named name: String) {

@@ -317,6 +317,9 @@ struct Control {
         Control(
             bug: .rowUnsilenced, row: "-", mistake: "a reader of rows is told of what he did himself",
             named: ["content", "positions", "told"], isObservers: true),
+        Control(
+            bug: .groupExtremeKept, row: "-", mistake: "the least of a group stays it when its object goes",
+            named: ["columns", "content", "missed"], isObservers: true),
     ]
 }
 

@@ -155,6 +155,9 @@ struct ObservedAnswer {
         _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> Step? {
         let known = if let rows { rows } else { try ObservedRows.found(scope, nil, in: before) }
+        if parts.count == 1, !parts[0].isSilent, let step = try advanceGroups(scope, known, before, parts[0].reader) {
+            return step
+        }
         var step = try ListStep(scope, known, parts)
         for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
         let told = try step.told()
@@ -163,6 +166,26 @@ struct ObservedAnswer {
         var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
         result.rows = ChangedRows(before: known, after: step.list, keys: told.keys)
         return result
+    }
+
+    /// Groups of which few objects have changed; nil: other rows.
+    private mutating func advanceGroups(
+        _ scope: ObserverScope, _ known: ObservedRows, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step?? {
+        guard let query = scope.followedGroups, var groups = known.groups,
+            let few = try few(of: groups.objects, scope, before, reader)
+        else { return nil }
+        rows = known
+        guard let few else { return .some(nil) }
+        guard try groups.advance(query, few.changed, from: before, to: reader.to) else { return nil }
+        let found = ObservedRows(try groups.found(query, storeTag: query.objects.storeTag))
+        var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
+        told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
+        rows = found
+        if told.changes.isEmpty { return .some(nil) }
+        var step = Step(told, [(reader, false)])
+        step.rows = ChangedRows(before: known, after: found)
+        return .some(step)
     }
 
     /// Sections that are found anew, of a list that is followed where that is a part of an order.

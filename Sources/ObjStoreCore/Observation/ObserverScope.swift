@@ -16,11 +16,14 @@ package struct ObserverScope: Sendable {
     private(set) var sections: SectionScope?
     /// Nil: what is told are objects, or elements. In a box, as all that few have.
     var rows: RowsScope? { extra?.rows }
+    /// Of groups that may be followed.
+    var followedGroups: TableQuery? { extra?.followed }
     private var extra: Extra?
 
     private final class Extra: Sendable {
         let rows: RowsScope
-        init(_ rows: RowsScope) { self.rows = rows }
+        let followed: TableQuery?
+        init(_ rows: RowsScope, followed: TableQuery? = nil) { (self.rows, self.followed) = (rows, followed) }
     }
 
     /// Whether an object is in the answer its own values say, and those of what its links lead to. In boxes: there may
@@ -80,7 +83,7 @@ package struct ObserverScope: Sendable {
     /// Of a table. Rows of objects are followed as these are, which are modified by what columns read.
     init(_ table: TableQuery, in schema: Schema) {
         query = table.objects.withoutText
-        extra = Extra(.table(table))
+        extra = Extra(.table(table), followed: table.canFollowGroups ? table : nil)
         if let shown = table.shownPaths(in: schema) {
             reads = QueryReads(query)
             paths = .some(shown)
@@ -268,7 +271,9 @@ package struct ObserverScope: Sendable {
         switch way {
         case .order(let own, _), .elements(let own, _): keys = own
         case .firsts(let own, _): keys = own.keys + own.order
-        case .ranks, .stretch, .list, .collection, .rows: break
+        case .ranks, .stretch, .list, .collection: break
+        // What groups are made of.
+        case .rows: if case .table(let query)? = rows { keys = query.values.map { SortKey(of: $0) } }
         }
         if let key = sections?.sortKey { keys.append(key) }
         if !keys.contains(where: { $0.path != nil }) { return found.map { ($0.changes, $0.told, []) } }
@@ -421,7 +426,7 @@ package struct ObserverScope: Sendable {
         classes(in: reader.to.schema).contains { reader.classes[$0]?.isFromOtherProcess ?? false }
     }
 
-    private static func way(_ query: Query) -> Way {
+    static func way(_ query: Query) -> Way {
         // What functions give is compared as it is; nothing is built on it that needs to be the same another time.
         guard TouchedObjects.suffice(for: query), !query.callsFunctions else { return .list }
         if query.origin.stretch != nil { return query.steps.isEmpty ? .stretch : .list }

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 136
+    package static let count: Int32 = 137
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -281,6 +281,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var columnUnfollowed: InjectedBug { InjectedBug(134) }
     /// Rows that a reader has written himself are told to him.
     @inline(__always) package static var rowUnsilenced: InjectedBug { InjectedBug(135) }
+    /// Of a followed group the least value stays it when its object goes.
+    @inline(__always) package static var groupExtremeKept: InjectedBug { InjectedBug(136) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -33,6 +33,12 @@ final class ObservedRows: FoundAnswer {
     var table: Table? { if case .table(let found) = sources[0], rows == nil { found.table } else { nil } }
     var values: FoundValues? { if case .values(let found, _) = sources[0], rows == nil { found } else { nil } }
 
+    var groups: FollowedGroups? {
+        if case .table(let found) = sources[0], rows == nil { found.groups } else { nil }
+    }
+
+    convenience init(_ table: FoundTable) { self.init([.table(table)], nil, []) }
+
     private init(_ sources: [Source], _ rows: [(source: Int, row: Int)]?, _ mask: [UInt64]) {
         (self.sources, self.rows, self.mask) = (sources, rows, mask)
     }

@@ -144,8 +144,8 @@ extension ObserverScope {
     }
 }
 
-/// What a table shows of single objects, in one version.
-private final class RowValues {
+/// What a table asks of single objects, in one version.
+final class RowValues {
     private let readers: [ObjectReader]
     private var finder: RowFinder
 
@@ -155,6 +155,12 @@ private final class RowValues {
         for value in query.values { readers.append(try ObjectReader(value, trees, cls, &numbers)) }
         self.readers = readers
         finder = RowFinder(try trees.objects(cls))
+    }
+
+    /// Of an object that is there. Bytes lie in the version.
+    func values(of key: Int64) throws(StoreError) -> [Value] {
+        let row = try finder.row(key)
+        return try readers.map { (reader) throws(StoreError) in try reader.value(row) }
     }
 
     /// In which columns an object has another value in another version; all, where one does not have it.

@@ -1,24 +1,56 @@
-/// The groups of a table with all that is known of them, and the list of those that are left.
-final class FoundGroups {
-    private let grouping: Grouping
-    private let keys: GroupKeys
+/// What is known of each group: see `GroupSlot`.
+protocol GroupSlots: AnyObject {
+    func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value
+
+    /// What a slot is of all groups, where that lies in one array of words; `null`: the group that has none, or -1.
+    func words(_ number: Int) -> (words: UnsafePointer<Int64>, null: Int32)?
+}
+
+/// Groups as they were found by a pass over the objects.
+final class AskedGroups: GroupSlots {
+    let grouping: Grouping
+    let keys: GroupKeys
+    let summaries: [GroupSummary?]
     private let readers: [ObjectReader?]
-    private let summaries: [GroupSummary?]
-    private let functions: FunctionRun?
     private var finder: RowFinder
-    private(set) var list: [Int32]
 
     init(
         _ grouping: Grouping, _ keys: GroupKeys, _ readers: [ObjectReader?], _ summaries: [GroupSummary?],
-        _ reader: ClusterReader, _ functions: FunctionRun?
+        _ reader: ClusterReader
     ) {
-        self.functions = functions
-        self.grouping = grouping
-        self.keys = keys
-        self.readers = readers
-        self.summaries = summaries
+        (self.grouping, self.keys, self.readers, self.summaries) = (grouping, keys, readers, summaries)
         finder = RowFinder(reader)
-        list = (0..<Int32(keys.count)).map { $0 }
+    }
+
+    func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value {
+        switch grouping.slots[number] {
+        case .count: return .int(keys.counts[group])
+        case .aggregate: return summaries[number].unsafelyUnwrapped.value(group)
+        case .value:
+            if number == 0, let word = keys.word(group) { return word }
+            return try readers[number].unsafelyUnwrapped.value(try finder.row(keys.firsts[group]))
+        }
+    }
+
+    func words(_ number: Int) -> (words: UnsafePointer<Int64>, null: Int32)? {
+        switch grouping.slots[number] {
+        case .count: (UnsafePointer(keys.counts.elements), -1)
+        case .aggregate: summaries[number].unsafelyUnwrapped.words.map { ($0, -1) }
+        case .value: number == 0 ? keys.wordsAndNull : nil
+        }
+    }
+}
+
+/// The groups of a table with all that is known of them, and the list of those that are left.
+final class FoundGroups {
+    private let grouping: Grouping
+    private let slots: any GroupSlots
+    private let functions: FunctionRun?
+    private(set) var list: [Int32]
+
+    /// - Parameter list: all groups, in the order of their first objects.
+    init(_ grouping: Grouping, _ slots: any GroupSlots, _ list: [Int32], _ functions: FunctionRun?) {
+        (self.grouping, self.slots, self.list, self.functions) = (grouping, slots, list, functions)
     }
 
     var count: Int { list.count }
@@ -31,24 +63,7 @@ final class FoundGroups {
         }
     }
 
-    private func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value {
-        switch grouping.slots[number] {
-        case .count: return .int(keys.counts[group])
-        case .aggregate: return summaries[number].unsafelyUnwrapped.value(group)
-        case .value:
-            if number == 0, let word = keys.word(group) { return word }
-            return try readers[number].unsafelyUnwrapped.value(try finder.row(keys.firsts[group]))
-        }
-    }
-
-    /// What a slot is of all groups, where that lies in one array of words; `null`: the group that has none, or -1.
-    func words(_ number: Int) -> (words: UnsafePointer<Int64>, null: Int32)? {
-        switch grouping.slots[number] {
-        case .count: (UnsafePointer(keys.counts.elements), -1)
-        case .aggregate: summaries[number].unsafelyUnwrapped.words.map { ($0, -1) }
-        case .value: number == 0 ? keys.wordsAndNull : nil
-        }
-    }
+    private func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value { try slots.slot(number, group) }
 
     // MARK: Columns
 
@@ -56,7 +71,7 @@ final class FoundGroups {
     func column(_ column: TableQuery.Column, _ value: GroupValue) throws(StoreError) -> TableColumn {
         let made = try TableColumn(
             column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: list.count)
-        if let slot = value.slot, let (words, null) = words(slot) {
+        if let slot = value.slot, let (words, null) = slots.words(slot) {
             try made.append(words, of: list, null: null)
             return made
         }

@@ -2,6 +2,8 @@
 /// its group. Immutable.
 final class FoundTable: @unchecked Sendable {
     let table: Table
+    /// Of groups that can be followed.
+    let groups: FollowedGroups?
     private let names: Names
 
     private enum Names {
@@ -10,8 +12,12 @@ final class FoundTable: @unchecked Sendable {
         case groups([TableColumn])
     }
 
-    init(_ table: Table, of objects: KeyBuffer) { (self.table, names) = (table, .objects(objects)) }
-    init(_ table: Table, of groups: [TableColumn]) { (self.table, names) = (table, .groups(groups)) }
+    init(_ table: Table, of objects: KeyBuffer) { (self.table, groups, names) = (table, nil, .objects(objects)) }
+
+    /// - Parameter keys: of the groups that are left.
+    init(_ table: Table, of keys: [TableColumn], following groups: FollowedGroups?) {
+        (self.table, self.groups, names) = (table, groups, .groups(keys))
+    }
 
     /// What a row is known by. Bytes belong to the table.
     func name(_ row: Int) -> RowName {
@@ -39,7 +45,10 @@ extension TableRun {
             let blocks = try RowBlocks(reader, list, isAscending: isAscending)
             return FoundTable(try table(try ObjectRows(query.columns, run.cls, trees, blocks, texts: .plain)), of: list)
         }
-        let (table, keys) = try groups(named: true)
-        return FoundTable(table, of: keys)
+        let groups = try groups(), followed = query.canFollowGroups ? try FollowedGroups(groups, query) : nil
+        if let followed { return try followed.found(query, storeTag: trees.storeTag) }
+        let all = (0..<Int32(groups.keys.count)).map { $0 }, functions = query.callsFunctions ? FunctionRun(trees) : nil
+        let (table, keys) = try query.table(of: groups, all, functions, storeTag: trees.storeTag, named: true)
+        return FoundTable(table, of: keys, following: nil)
     }
 }

@@ -189,12 +189,30 @@ final class GroupSummary {
         }
     }
 
+    /// What it knows of all groups, to be followed from there; nil: it cannot be.
+    func followed(_ groups: Int) -> FollowedGroups.Summary? {
+        func all<Element>(_ array: borrowing GroupArray<Element>) -> [Element] {
+            Array(UnsafeBufferPointer(start: array.elements, count: groups))
+        }
+        switch way {
+        case .ints: return .sums(all(ints), all(counts), isMean: aggregate != .sum)
+        case .leastInt: return .least(all(extremes), all(counts))
+        case .greatestInt: return .greatest(all(extremes), all(counts))
+        case .doubles, .decimals, .leastDouble, .greatestDouble, .extreme: return nil
+        }
+    }
+
+    static func sum(_ sum: Int128) -> Value { Int64(exactly: sum).map { .int($0) } ?? .null }
+    static func mean(_ sum: Int128, of count: Int64) -> Value {
+        count == 0 ? .null : .double(Double(sum) / Double(count))
+    }
+
     func value(_ group: Int) -> Value {
         let count = counts[group]
         switch (way, aggregate) {
         // What leaves 64 bits is null, as everywhere in the language.
-        case (.ints, .sum): return Int64(exactly: ints[group]).map { .int($0) } ?? .null
-        case (.ints, _): return count == 0 ? .null : .double(Double(ints[group]) / Double(count))
+        case (.ints, .sum): return GroupSummary.sum(ints[group])
+        case (.ints, _): return GroupSummary.mean(ints[group], of: count)
         case (.doubles, .sum): return .double(doubles[group])
         case (.doubles, _): return count == 0 ? .null : .double(doubles[group] / Double(count))
         case (.decimals, .sum): return .decimal128(decimals[group])

@@ -20,25 +20,25 @@ struct TableRun {
     }
 
     func table() throws(StoreError) -> Table {
-        query.grouping == nil ? try table(try ObjectRows(query.columns, run, trees)) : try groups().table
+        if query.grouping == nil { return try table(try ObjectRows(query.columns, run, trees)) }
+        return try query.table(of: try groups(), trees)
+    }
+
+    /// All groups, before anything is done with them.
+    func groups() throws(StoreError) -> AskedGroups {
+        guard let grouping = query.grouping else {
+            throw StoreError(.internalError, "a table of objects has no groups")
+        }
+        return try groups(grouping)
     }
 
     func table(_ rows: ObjectRows) throws(StoreError) -> Table {
         let columns = try rows.emptyColumns()
         while try rows.append(to: columns) {}
-        return try finished(columns)
+        return Table(finished: columns, storeTag: trees.storeTag)
     }
 
-    private func finished(_ columns: [TableColumn]) throws(StoreError) -> Table {
-        for column in columns { column.finish() }
-        return Table(columns, rows: columns.first?.count ?? 0, storeTag: trees.storeTag)
-    }
-
-    /// Of groups; if they are to be known in another table with a column for each key.
-    func groups(named: Bool = false) throws(StoreError) -> (table: Table, keys: [TableColumn]) {
-        guard let grouping = query.grouping else {
-            throw StoreError(.internalError, "a table of objects has no groups")
-        }
+    private func groups(_ grouping: Grouping) throws(StoreError) -> AskedGroups {
         var numbers: [NumberColumn] = [], readers: [ObjectReader?] = []
         var summaries: [GroupSummary?] = []
         for slot in grouping.slots {
@@ -73,21 +73,7 @@ struct TableRun {
         }
         try keys.beginEmpty()
         for summary in summaries { try summary?.extend(to: keys.count) }
-        let found = FoundGroups(
-            grouping, keys, readers, summaries, reader, query.callsFunctions ? FunctionRun(trees) : nil)
-        try found.apply(grouping.steps)
-        let columns = try query.columns.map { (column) throws(StoreError) in
-            guard case .group(let value) = column.source else {
-                throw StoreError(.internalError, "a column of groups is one of objects")
-            }
-            return try found.column(column, value)
-        }
-        let keyColumns = try (0..<(named ? grouping.keys : 0)).map { (slot) throws(StoreError) in
-            // Most tables show what they are grouped by.
-            if let shown = query.columns.firstIndex(where: { $0.isSlot(slot) }) { return columns[shown] }
-            return try found.column(key: slot)
-        }
-        return (try finished(columns), keyColumns)
+        return AskedGroups(grouping, keys, readers, summaries, reader)
     }
 
     /// Who tells groups apart, and the objects to be told apart.
@@ -173,5 +159,43 @@ final class ObjectRows {
             }
         }
         return true
+    }
+}
+
+extension TableQuery {
+    /// What is done with groups, and what is shown of those that are left.
+    func table(of groups: AskedGroups, _ trees: TreeAccess) throws(StoreError) -> Table {
+        let all = (0..<Int32(groups.keys.count)).map { $0 }
+        return try table(of: groups, all, callsFunctions ? FunctionRun(trees) : nil, storeTag: trees.storeTag).table
+    }
+
+    /// - Parameters:
+    ///   - list: all groups, in the order of their first objects.
+    ///   - named: they are to be known in another table: a column for each key.
+    func table(
+        of groups: any GroupSlots, _ list: [Int32], _ functions: FunctionRun?, storeTag: UInt32, named: Bool = false
+    ) throws(StoreError) -> (table: Table, keys: [TableColumn]) {
+        guard let grouping else { throw StoreError(.internalError, "a table of objects has no groups") }
+        let found = FoundGroups(grouping, groups, list, functions)
+        try found.apply(grouping.steps)
+        let made = try columns.map { (column) throws(StoreError) in
+            guard case .group(let value) = column.source else {
+                throw StoreError(.internalError, "a column of groups is one of objects")
+            }
+            return try found.column(column, value)
+        }
+        let keys = try (0..<(named ? grouping.keys : 0)).map { (slot) throws(StoreError) in
+            // Most tables show what they are grouped by.
+            if let shown = columns.firstIndex(where: { $0.isSlot(slot) }) { return made[shown] }
+            return try found.column(key: slot)
+        }
+        return (Table(finished: made, storeTag: storeTag), keys)
+    }
+}
+
+extension Table {
+    fileprivate convenience init(finished columns: [TableColumn], storeTag: UInt32) {
+        for column in columns { column.finish() }
+        self.init(columns, rows: columns.first?.count ?? 0, storeTag: storeTag)
     }
 }

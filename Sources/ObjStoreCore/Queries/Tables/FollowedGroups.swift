@@ -1,0 +1,278 @@
+/// All groups of a table with what is known of them, and how that follows what happens to their objects.
+///
+/// ```
+///  GROUP(city)                       first  objects  sum     Dog 17: Bern, 5  ──►  Genf, 6
+///                  Bern              3      120      840     objects 119, sum 835
+///                  Genf              9      14       77      objects 15, sum 83
+/// ```
+/// Counts, and sums and averages of ints, are added to and taken from; least and greatest ints are replaced. Where the
+/// first object of a group goes, or the only one that is known to have the least value, the groups are found anew.
+/// HAVING, SORT, LIMIT and columns are then made of all groups as always: a step costs O(g) of the g groups, whatever
+/// the objects.
+struct FollowedGroups {
+    enum Summary {
+        /// And how many values there are.
+        case sums([Int128], [Int64], isMean: Bool)
+        case least([Int64], [Int64])
+        case greatest([Int64], [Int64])
+    }
+
+    /// The number of each group, by its keys.
+    private var numbers: [RowName: Int] = [:]
+    /// Of each group, one behind the other.
+    private var keys: [Value] = []
+    private let keyCount: Int
+    private var counts: [Int64] = []
+    private var firsts: [Int64] = []
+    /// By slots.
+    private var summaries: [Summary?]
+    /// Groups that have objects, by their first ones.
+    private var order: [Int32] = []
+    /// Bytes of keys, which nothing is added to any more.
+    private var texts: [KeptTexts] = []
+    /// How many objects are in the groups.
+    private(set) var objects: Int = 0
+
+    /// Nil: something is asked that cannot be followed.
+    init?(_ groups: AskedGroups, _ query: TableQuery) throws(StoreError) {
+        let count = groups.keys.count
+        keyCount = groups.grouping.keys
+        var summaries: [Summary?] = []
+        for summary in groups.summaries {
+            guard let summary else {
+                summaries.append(nil)
+                continue
+            }
+            guard let followed = summary.followed(count) else { return nil }
+            summaries.append(followed)
+        }
+        self.summaries = summaries
+        try Memory.check(for: count, each: 160)
+        let texts = KeptTexts()
+        for group in 0..<count {
+            for slot in 0..<keyCount { keys.append(try texts.keep(try groups.slot(slot, group))) }
+            counts.append(groups.keys.counts[group])
+            firsts.append(groups.keys.firsts[group])
+            objects += Int(counts[group])
+            order.append(Int32(group))
+            numbers[name(group)] = group
+        }
+        self.texts = [texts]
+    }
+
+    private func name(_ group: Int) -> RowName {
+        FollowedGroups.name(keys[(group * keyCount)..<((group + 1) * keyCount)])
+    }
+
+    private static func name(_ keys: ArraySlice<Value>) -> RowName {
+        if keys.count == 1, let key = keys.first { return .value(ElementValue(key)) }
+        return .values(keys.map { ElementValue($0) })
+    }
+
+    // MARK: Following
+
+    /// Moves over what happened to the objects. False: it cannot, and is of no use any more.
+    mutating func advance(
+        _ query: TableQuery, _ changes: ClassChanges, from before: Snapshot, to after: Snapshot
+    ) throws(StoreError) -> Bool {
+        guard let slots = query.grouping?.slots else { return false }
+        let old = try RowValues(query, before), new = try RowValues(query, after)
+        for key in changes.deleted { if try !take(key, try old.values(of: key), slots) { return false } }
+        for key in changes.inserted { if try !put(key, try new.values(of: key), slots) { return false } }
+        for key in changes.modified {
+            let was = try old.values(of: key), now = try new.values(of: key)
+            guard FollowedGroups.name(was[..<keyCount]) == FollowedGroups.name(now[..<keyCount]) else {
+                if try !take(key, was, slots) { return false }
+                if try !put(key, now, slots) { return false }
+                continue
+            }
+            guard let group = numbers[FollowedGroups.name(was[..<keyCount])] else { return false }
+            if !replace(was, now, group, slots) { return false }
+        }
+        return true
+    }
+
+    /// An object goes.
+    private mutating func take(_ key: Int64, _ values: [Value], _ slots: [GroupSlot]) throws(StoreError) -> Bool {
+        guard let group = numbers[FollowedGroups.name(values[..<keyCount])] else { return false }
+        counts[group] -= 1
+        objects -= 1
+        // One of no keys is there without objects.
+        if counts[group] == 0 && keyCount > 0 {
+            numbers[name(group)] = nil
+            order.removeAll { $0 == Int32(group) }
+            return true
+        }
+        if keyCount > 0 && firsts[group] == key { return false }
+        return replace(values, nil, group, slots)
+    }
+
+    /// An object comes.
+    private mutating func put(_ key: Int64, _ values: [Value], _ slots: [GroupSlot]) throws(StoreError) -> Bool {
+        let name = FollowedGroups.name(values[..<keyCount])
+        var group = numbers[name] ?? -1
+        if group < 0 {
+            group = counts.count
+            // Those that are gone stay in the arrays.
+            if group > 2 * order.count + 64 { return false }
+            try Memory.check(for: 1, each: 160)
+            if values[..<keyCount].contains(where: { $0.kind.hasBytes }) { texts.append(KeptTexts()) }
+            for value in values[..<keyCount] { keys.append(try texts[texts.count - 1].keep(value)) }
+            counts.append(0)
+            firsts.append(key)
+            for slot in summaries.indices { summaries[slot]?.append() }
+            numbers[self.name(group)] = group
+            insert(group)
+        } else if key < firsts[group] || counts[group] == 0 {
+            firsts[group] = key
+            order.removeAll { $0 == Int32(group) }
+            insert(group)
+        }
+        counts[group] += 1
+        objects += 1
+        return replace(nil, values, group, slots)
+    }
+
+    private mutating func insert(_ group: Int) {
+        var low = 0, high = order.count
+        while low < high {
+            let middle = (low + high) / 2
+            if firsts[Int(order[middle])] < firsts[group] { low = middle + 1 } else { high = middle }
+        }
+        order.insert(Int32(group), at: low)
+    }
+
+    /// Values of an object in place of those that it had.
+    private mutating func replace(_ old: [Value]?, _ new: [Value]?, _ group: Int, _ slots: [GroupSlot]) -> Bool {
+        var place = 0
+        for slot in slots.indices {
+            if case .count = slots[slot] { continue }
+            if summaries[slot]?.replace(old?[place], new?[place], group) == false { return false }
+            place += 1
+        }
+        return true
+    }
+
+    // MARK: The table
+
+    /// What is done with the groups, and shown of them.
+    func found(_ query: TableQuery, storeTag: UInt32) throws(StoreError) -> FoundTable {
+        let (table, keys) = try query.table(of: Slots(self, query), order, nil, storeTag: storeTag, named: true)
+        return FoundTable(table, of: keys, following: self)
+    }
+
+    private final class Slots: GroupSlots {
+        private let groups: FollowedGroups
+        private let slots: [GroupSlot]
+
+        init(_ groups: FollowedGroups, _ query: TableQuery) {
+            (self.groups, slots) = (groups, query.grouping?.slots ?? [])
+        }
+
+        func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value {
+            switch slots[number] {
+            case .count: .int(groups.counts[group])
+            case .value: groups.keys[group * groups.keyCount + number]
+            case .aggregate: groups.summaries[number]?.value(group) ?? .null
+            }
+        }
+
+        func words(_: Int) -> (words: UnsafePointer<Int64>, null: Int32)? { nil }
+    }
+}
+
+extension FollowedGroups.Summary {
+    /// A group that has nothing yet.
+    fileprivate mutating func append() {
+        switch self {
+        case .sums(var sums, var counts, let isMean):
+            self = .sums([], [], isMean: isMean)
+            sums.append(0)
+            counts.append(0)
+            self = .sums(sums, counts, isMean: isMean)
+        case .least(var best, var counts):
+            self = .least([], [])
+            best.append(0)
+            counts.append(0)
+            self = .least(best, counts)
+        case .greatest(var best, var counts):
+            self = .greatest([], [])
+            best.append(0)
+            counts.append(0)
+            self = .greatest(best, counts)
+        }
+    }
+
+    /// False: what is the least now is not known.
+    fileprivate mutating func replace(_ old: Value?, _ new: Value?, _ group: Int) -> Bool {
+        let old = old?.isNull == false ? old : nil, new = new?.isNull == false ? new : nil
+        let change = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+        switch self {
+        case .sums(var sums, var counts, let isMean):
+            // One owner: changed in place.
+            self = .sums([], [], isMean: isMean)
+            sums[group] += Int128(new?.low ?? 0) - Int128(old?.low ?? 0)
+            counts[group] += Int64(change)
+            self = .sums(sums, counts, isMean: isMean)
+            return true
+        case .least(var best, var counts):
+            self = .least([], [])
+            let isKnown = FollowedGroups.replace(&best[group], &counts[group], old?.low, new?.low, change, by: <)
+            self = .least(best, counts)
+            return isKnown
+        case .greatest(var best, var counts):
+            self = .greatest([], [])
+            let isKnown = FollowedGroups.replace(&best[group], &counts[group], old?.low, new?.low, change, by: >)
+            self = .greatest(best, counts)
+            return isKnown
+        }
+    }
+
+    fileprivate func value(_ group: Int) -> Value {
+        switch self {
+        case .sums(let sums, let counts, isMean: true): GroupSummary.mean(sums[group], of: counts[group])
+        case .sums(let sums, _, isMean: false): GroupSummary.sum(sums[group])
+        case .least(let best, let counts), .greatest(let best, let counts):
+            counts[group] == 0 ? .null : .int(best[group])
+        }
+    }
+}
+
+extension FollowedGroups {
+    fileprivate static func replace(
+        _ best: inout Int64, _ count: inout Int64, _ old: Int64?, _ new: Int64?, _ change: Int,
+        by isBetter: (Int64, Int64) -> Bool
+    ) -> Bool {
+        count += Int64(change)
+        // It is the only one, or as good as any.
+        if let new, count == 1 || !isBetter(best, new) {
+            best = new
+            return true
+        }
+        // Others may have had it, too.
+        guard let old, old == best, count > 0, !InjectedBug.active(.groupExtremeKept) else { return true }
+        return false
+    }
+}
+
+extension TableQuery {
+    /// Whether its groups can be followed by what happens to their objects, as far as the query says it: keys that are
+    /// equal in one form, of which nothing else is asked, of all objects that satisfy a condition.
+    var canFollowGroups: Bool {
+        guard let grouping, !callsFunctions, case .ranks = ObserverScope.way(objects) else { return false }
+        for (number, slot) in grouping.slots.enumerated() {
+            switch slot {
+            case .count: break
+            case .aggregate(_, let value, _):
+                guard value.kind == .int, value.path.map(QueryPaths.canFollow) ?? true else { return false }
+            case .value(let value):
+                guard number < grouping.keys, value.path.map(QueryPaths.canFollow) ?? true else { return false }
+                switch value.kind {
+                case .bool, .int, .string, .binary, .timestamp, .objectID, .uuid, .link: break
+                default: return false
+                }
+            }
+        }
+        return true
+    }
+}
