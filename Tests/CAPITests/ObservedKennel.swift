@@ -5,7 +5,7 @@ import Testing
 final class ObservedKennel {
     private let folder = TestFolder()
     private let isFile: Bool
-    private let named: NamedStore
+    let named: NamedStore
     var store: OpaquePointer?
     let watching: OpaquePointer
     let view: OpaquePointer
@@ -245,6 +245,7 @@ final class ObservedKennel {
             return try "\(name(view, "Keeper", key)): \(dogs.map { try name(view, "Hound", $0) })"
         }
         try watchCollections(flags)
+        try watchRows(flags)
         try watchSections(flags)
         for (name, steps, isMap) in [
             ("journal", [], true), ("entries", [.key("entries")], false),
@@ -262,7 +263,7 @@ final class ObservedKennel {
         try follow("the beginning")
     }
 
-    private func observe<C: ObservedCopy>(_ copy: C, _ call: (C) throws -> objstore_status) throws {
+    func observe<C: ObservedCopy>(_ copy: C, _ call: (C) throws -> objstore_status) throws {
         try ok(call(copy))
         copies.append(copy)
     }

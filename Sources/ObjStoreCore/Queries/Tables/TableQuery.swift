@@ -82,7 +82,8 @@ package final class TableQuery: Sendable {
 
     /// The canonical text, as of `Query.text`.
     package func text() throws(StoreError) -> String {
-        try objects.checkIsOfClass()
+        // What cannot be said of the objects cannot be said of the table.
+        _ = try objects.text()
         return try QueryPrinter.text(tree.nodes) { [names] node in names?.name(node) }
     }
 }
