@@ -95,6 +95,8 @@ from .native import ffi
 from .observing.changes import Changes
 from .observing.commits import Commits
 from .observing.element_changes import ElementChanges
+from .observing.row_changes import TableChanges, ValueChanges
+from .observing.row_streams import TableStream, ValueStream
 from .observing.section_changes import SectionChanges
 from .observing.section_tokens import SectionStream
 from .observing.streams import ChangeStream, CommitStream, ElementStream
@@ -224,13 +226,17 @@ __all__ = [
     "StorageError",
     "Store",
     "Table",
+    "TableChanges",
+    "TableStream",
     "Timeout",
     "Token",
     "TooLarge",
     "TooManyReaders",
     "TooManyVersions",
     "Transaction",
+    "ValueChanges",
     "ValueResults",
+    "ValueStream",
     "VersionGone",
     "WrongStore",
     "WrongType",

@@ -25,6 +25,7 @@ from . import mixed
 
 if TYPE_CHECKING:
     from ..models.properties import Property
+    from ..reading.found_values import FoundValues
     from ..reading.views import Epoch, View
     from ..schema.bindings import Binding
     from ..stores.lookup import Source
@@ -207,6 +208,18 @@ class Collection:
             found += block
             start += len(block)
         return found
+
+    def _found(self, found: "FoundValues", start: int, stop: int, live: bool = True) -> list[Any]:
+        """The same of those that a query has found."""
+        all_values, key, space = list[Any](), self._shape.key, room()
+        while start < stop:
+            wanted = min(stop - start, BLOCK)
+            count, places = found.read(start, wanted, space.values.address, space.keys.address if key else None)
+            steps = places[:count] if key is None else space.keys.get_all(key, count)
+            all_values += self._got(space.values, count, steps, live)
+            start += count
+        return_room(space)
+        return all_values
 
     def _loop(self, keys: bool = False, values: bool = True) -> Iterator[Any]:
         view = self._view()

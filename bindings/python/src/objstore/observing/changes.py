@@ -173,16 +173,15 @@ class ListedChanges(AnyChanges):
         return sorted(listed + self._listed(moves)) if self.move_count else listed
 
 
-class ObjectChanges(AnyChanges, Generic[M]):
-    """Which objects were changed. Base of change sets of objects."""
+class ChangedObjects(AnyChanges, Generic[M]):
+    """Which objects were changed. Base of change sets that may have objects."""
 
-    __slots__ = ("_binding", "_objects", "_masks", "_places")
+    __slots__ = ("_binding", "_objects", "_masks")
 
     def __init__(self, store: "OpenStore", binding: "Binding", handle: int) -> None:
         self._binding = binding
         self._objects: list[memoryview] = []  # deletions, insertions, modifications, moves
         self._masks: memoryview | None = None
-        self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
         super().__init__(store, handle)
 
     def _take(self, objects: int | None, count: int) -> None:
@@ -202,24 +201,61 @@ class ObjectChanges(AnyChanges, Generic[M]):
 
     @property
     def deleted(self) -> list[M]:
-        return self._made(self.before, self._objects[0].tolist())
+        return self._made(self.before, self._keys_at(0))
 
     @property
     def inserted(self) -> list[M]:
-        return self._made(self.after, self._objects[1].tolist())
+        return self._made(self.after, self._keys_at(1))
 
     @property
     def modified(self) -> list[M]:
-        return self._made(self.after, self._objects[2].tolist())
+        return self._made(self.after, self._keys_at(2))
 
     @property
     def modified_before(self) -> list[M]:
         """The objects of `modified` as they were."""
-        return self._made(self.before, self._objects[2].tolist())
+        return self._made(self.before, self._keys_at(2))
 
     @property
     def moved(self) -> list[M]:
-        return self._made(self.after, self._objects[3].tolist())
+        return self._made(self.after, self._keys_at(3))
+
+    def _keys_at(self, which: int) -> list[int]:
+        keys: list[int] = self._objects[which].tolist()
+        return keys
+
+    def _made(self, side: "Frozen", keys: list[int]) -> list[M]:
+        block = side._unread(self._binding)
+        made: list[M] = state.make_many(self._binding.model, block, keys, [0] * len(keys))
+        return made
+
+    # For observers
+
+    def _kept(self) -> "Self":
+        self._all_masks()
+        return super()._kept()
+
+    def _all_masks(self) -> memoryview:
+        """The masks of all modifications, and of all moves; read when needed first, while the handle is there."""
+        if self._masks is None:
+            at, count = ctypes.c_void_p(), ctypes.c_size_t()
+            check(_masks(self._sides.handle, ctypes.byref(at), ctypes.byref(count)))
+            self._masks = words(at.value, count.value, "Q")
+        return self._masks
+
+    def _has(self, row: int, place: int) -> bool:
+        """The bit at a place of the mask of a modification; behind these of a move."""
+        return bool(self._all_masks()[row * self._mask_words + place // 64] >> place % 64 & 1)
+
+
+class ObjectChanges(ChangedObjects[M]):
+    """Which objects were changed, and what was written in them. Base of change sets of objects."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, store: "OpenStore", binding: "Binding", handle: int) -> None:
+        self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
+        super().__init__(store, binding, handle)
 
     def written(self, index: int) -> tuple[str, ...]:
         """The names of the properties that were written in a modification: `index` counts in `modifications`."""
@@ -241,33 +277,18 @@ class ObjectChanges(AnyChanges, Generic[M]):
         return self._written(len(self._objects[2]) + range(self.move_count)[index])
 
     def _written(self, row: int) -> tuple[str, ...]:
-        at = row * self._mask_words
-        masks = self._all_masks()
+        self._all_masks()
         places = zip(self._places, self._binding.properties)
-        return tuple(p.name for place, p in places if place is not None and masks[at + place // 64] >> place % 64 & 1)
+        return tuple(p.name for place, p in places if place is not None and self._has(row, place))
 
     def __repr__(self) -> str:
         return self._shown(self._binding.model.__name__)
 
-    # For observers
-
-    def _kept(self) -> "Self":
-        self._all_masks()
-        return super()._kept()
-
-    def _made(self, side: "Frozen", keys: list[int]) -> list[M]:
-        block = side._unread(self._binding)
-        made: list[M] = state.make_many(self._binding.model, block, keys, [0] * len(keys))
-        return made
-
     def _all_masks(self) -> memoryview:
-        """The masks of all modifications, one bit a property; read when needed first, while the handle is there."""
         if self._masks is None:
-            at, count = ctypes.c_void_p(), ctypes.c_size_t()
-            check(_masks(self._sides.handle, ctypes.byref(at), ctypes.byref(count)))
-            self._masks = words(at.value, count.value, "Q")
-            view = self.after._view.handle
+            masks, view = super()._all_masks(), self.after._view.handle
             self._places = tuple(self._binding.place(view, prop) for prop in self._binding.properties)
+            return masks
         return self._masks
 
 

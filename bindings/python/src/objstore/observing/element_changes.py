@@ -19,21 +19,8 @@ _keys = ffi.bind("objstore_changes_keys")
 _BYTES = ctypes.sizeof(ffi.Value)
 
 
-class ElementChanges(ListedChanges):
-    """What commits changed in a list, set or dict since the observer's last call. Each change is reported once, in
-    order.
-
-        deletions                 positions before, of what went and of what moved
-        insertions                positions after, of what came and of what moved
-        moves                     (before, after) of elements of a list that stand elsewhere among the others
-        modifications             positions before, of elements in whose place another value, or an equal one, was put
-        modifications_after       their positions after
-        deleted_keys, inserted_keys, modified_keys   of a dict, ascending
-
-    A list follows: take out the deletions from the last to the first, put in the insertions from the first to the last,
-    and read the modified ones anew. All of it are copies, which last; the stores `before` and `after` can be read until
-    the handler returns, and in `async for` until the next change is taken.
-    """
+class ChangedElements(ListedChanges):
+    """Where elements changed, and which keys of a dict. Base of change sets of elements."""
 
     __slots__ = ("_shape", "_path", "_key_lists")
 
@@ -73,3 +60,22 @@ class ElementChanges(ListedChanges):
 
     def __repr__(self) -> str:
         return self._shown(self._path)
+
+
+class ElementChanges(ChangedElements):
+    """What commits changed in a list, set or dict since the observer's last call. Each change is reported once, in
+    order.
+
+        deletions                 positions before, of what went and of what moved
+        insertions                positions after, of what came and of what moved
+        moves                     (before, after) of elements of a list that stand elsewhere among the others
+        modifications             positions before, of elements in whose place another value, or an equal one, was put
+        modifications_after       their positions after
+        deleted_keys, inserted_keys, modified_keys   of a dict, ascending
+
+    A list follows: take out the deletions from the last to the first, put in the insertions from the first to the last,
+    and read the modified ones anew. All of it are copies, which last; the stores `before` and `after` can be read until
+    the handler returns, and in `async for` until the next change is taken.
+    """
+
+    __slots__ = ()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..collections.queried import Queried
     from ..models.properties import Property
     from ..stores.lookup import Source
+    from .value_results import ValueResults
 
 
 def table(
@@ -41,8 +42,7 @@ def table(
     else:
         shown = [(prop.name if shape.key is None else "value", any_cell)]
     if shape.key is not None:
-        of_values = [(name, partial(_of_entry, 1, make)) for name, make in shown]
-        shown = [("key", partial(_of_entry, 0, any_cell)), *of_values]
+        shown = _of_entries(shown)
     content = Listing(shown, _windows(seen), same if seen._shows_objects else None)
     return LiveTable(prop.path, content, partial(seen.changes, keys), rows, interval)
 
@@ -51,8 +51,22 @@ def nested_table(seen: "Nested", rows: int, interval: float) -> LiveTable[Any]:
     """Of a list or dict inside of a mixed value."""
     shown: Columns[Any] = [("value", any_cell)]
     if seen._shape.key is not None:
-        shown = [("key", partial(_of_entry, 0, any_cell)), ("value", partial(_of_entry, 1, any_cell))]
+        shown = _of_entries(shown)
     return LiveTable(seen._place, Listing(shown, _nested_windows(seen)), seen.changes, rows, interval)
+
+
+def table_of_values(seen: "ValueResults[Any]", rows: int, interval: float) -> LiveTable[Any]:
+    """Of what is asked of plain values."""
+    prop, shape = seen._collection._prop, seen._collection._shape
+    shown: Columns[Any] = [(prop.name if shape.key is None else "value", any_cell)]
+    if shape.key is not None:
+        shown = _of_entries(shown)
+    return LiveTable(prop.path, Listing(shown, seen._window), seen.changes, rows, interval)
+
+
+def _of_entries(shown: Columns[Any]) -> Columns[Any]:
+    """Columns of values behind those of keys."""
+    return [("key", partial(_of_entry, 0, any_cell)), *((name, partial(_of_entry, 1, make)) for name, make in shown)]
 
 
 def _nested_windows(seen: "Nested") -> Window[Any]:

@@ -52,10 +52,14 @@ class Listing(Generic[T]):
         if change.is_owner_deleted:  # there is no version after it that could be asked
             self._clear()
         elif change.is_initial or change.is_lost:
-            self.look(change.after)
+            self.look(self._after(change))
         else:
             self._apply(change)
-            self._fill(change.after)
+            self._fill(self._after(change))
+
+    def _after(self, change: Any) -> Any:
+        """What the window is one of, after a change."""
+        return change.after
 
     def _apply(self, change: Any) -> None:
         for place in reversed(change.deletions):
@@ -77,7 +81,7 @@ class Listing(Generic[T]):
         """What stands at the insertions and at the modifications, in their order, as far as it can be shown."""
         made = self._made
         if made is None:
-            after = change.after
+            after = self._after(change)
             return self._read(after, change.insertions), self._read(after, change.modifications_after)
         moved, come = {after: obj for (_, after), obj in zip(change.moves, change.moved)}, iter(change.inserted)
         return (
@@ -115,6 +119,18 @@ class Listing(Generic[T]):
         del rows[self.length :]
         more, self.count = self._window(source, len(rows), self.length)
         rows += [self._row(each) for each in more]
+
+
+class RowListing(Listing[T]):
+    """The first rows of what change sets have themselves."""
+
+    def __init__(self, columns: Columns[T], window: Any, after: Callable[[Any], Any]) -> None:
+        """`window`: also one of what `after` gives of a change set."""
+        super().__init__(columns, window)
+        self._of = after
+
+    def _after(self, change: Any) -> Any:
+        return self._of(change)
 
 
 class SectionListing(Listing[T]):

@@ -2,19 +2,22 @@
 
 import ctypes
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import INT64, whole
 from ..errors import IndexOutOfRange, NoSuchProperty
 from ..models import groups, nodes
-from ..models.display import values_table
+from ..models.display import value_cell, values_table
 from ..models.groups import Columns
 from ..models.steps import Step
 from ..native import ffi
 from ..native.failures import check
 from ..native.handles import cell_of
 from ..objects import state
+from ..observing.row_changes import TableChanges
+from ..observing.row_streams import QueryToken, TableStream
 from ..reading import packed_rows, queries
 from ..reading.queries import Query
 from ..reading.views import View, asked
@@ -23,11 +26,17 @@ from ..values.c_values import give_back, take
 from ..values.constants import ANYTHING
 from . import arrays, arrow
 from .arrow import ArrowStream, Texts
+from .live_rows import Columns as Shown, RowListing
+from .live_tables import LiveTable
 
 if TYPE_CHECKING:
     import numpy
 
+    from ..observing.tokens import Token
+    from ..schema.bindings import Binding
+    from ..stores.frozen import Frozen
     from ..stores.lookup import Source
+    from ..stores.open_store import OpenStore
     from .results import Results
 
 _query_table = ffi.bind("objstore_query_table")
@@ -37,6 +46,7 @@ _column_at = ffi.bind("objstore_table_column_at")
 _table_value = ffi.bind("objstore_table_value")
 _table_arrow = ffi.bind("objstore_table_arrow")
 _table_close = ffi.bind("objstore_table_close")
+_changes_table = ffi.bind("objstore_changes_table")
 
 
 class Groups:
@@ -84,12 +94,27 @@ class Groups:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.table())
 
+    def observe(
+        self, handler: Callable[[TableChanges], object], *, initial: bool = True, since: bytes | None = None
+    ) -> "Token":
+        """That of table(): see Table.observe."""
+        return self.table().observe(handler, initial=initial, since=since)
+
+    def changes(self, *, initial: bool = True, since: bytes | None = None) -> TableStream:
+        """The same for asyncio: `async for change in groups.changes(): …`"""
+        return self.table().changes(initial=initial, since=since)
+
+    def live(self, *, rows: int = 20, interval: float = 0.1) -> LiveTable[tuple[Any, ...]]:
+        """That of table(): see Table.live."""
+        return self.table().live(rows=rows, interval=interval)
+
     def __repr__(self) -> str:
         return f"<Groups of {self._results!r}>"
 
 
 class Table:
-    """Columns of values, asked for when they are first used, and then the same for ever, whatever happens to the store.
+    """Columns of values, asked for when they are first used, and then the same for ever, whatever happens to the store:
+    observe() tells of changes, and has the new ones.
 
     table["city"]              a column, as a list          table.columns      the names, in their order
     table[0], table[-1]        a row, as a tuple            len(table)         how many rows
@@ -97,12 +122,11 @@ class Table:
     table.to_numpy("count")    table.to_arrow()             table.to_pandas()  and whatever reads __arrow_c_stream__
     """
 
-    __slots__ = ("_source", "_query", "_described", "_cell", "_rows", "_names", "_lists", "__weakref__")
+    __slots__ = ("_source", "_asks", "_cell", "_rows", "_names", "_lists", "__weakref__")
 
-    def __init__(self, source: "Source", query: Query, described: tuple[Any, ...] = ()) -> None:
+    def __init__(self, source: "Source", asks: "Asks") -> None:
         self._source = source
-        self._query = query
-        self._described = described  # of each column the property that it is, or None
+        self._asks = asks
         self._cell: Any = None
         self._rows = 0
         self._names: list[str] = []
@@ -113,19 +137,22 @@ class Table:
     def _asked(self) -> Any:
         """The handle of the library's table."""
         if self._cell is None:
-            cell = cell_of(self, _table_close)
             view = self._source._reader()  # kept during the call: another thread may move on meanwhile
-            check(asked(self._query, _query_table, self._query.cell, view.handle, ctypes.byref(cell)))
-            rows, columns = ctypes.c_uint64(), ctypes.c_size_t()
-            check(_size(cell, ctypes.byref(rows), ctypes.byref(columns)))
-            self._rows = rows.value
-            self._names = [ffi.string(_column(cell, index).name) for index in range(columns.value)]
-            self._cell = cell
+            self._ask(_query_table, self._asks.query.cell, view.handle)
         return self._cell
+
+    def _ask(self, function: Any, *arguments: Any) -> None:
+        cell = cell_of(self, _table_close)
+        check(asked(self._asks.query, function, *arguments, ctypes.byref(cell)))
+        rows, columns = ctypes.c_uint64(), ctypes.c_size_t()
+        check(_size(cell, ctypes.byref(rows), ctypes.byref(columns)))
+        self._rows = rows.value
+        self._names = [ffi.string(_column(cell, index).name) for index in range(columns.value)]
+        self._cell = cell
 
     def query_text(self) -> str:
         """What is asked, as Results.table() takes it."""
-        return self._query.text()
+        return self._asks.query.text()
 
     # Columns
 
@@ -167,7 +194,7 @@ class Table:
             values = [value if bits[row >> 3] >> (row & 7) & 1 else None for row, value in enumerate(values)]
         if column.kind == kinds.LINK:
             return [None if key is None else self._object(column.class_id, key) for key in values]
-        described = self._described[index] if self._described else None
+        described = self._asks.described[index] if self._asks.described else None
         if described is not None and getattr(described, "enum", None) is not None:
             return [None if value is None else kinds.member(described, value) for value in values]
         return values
@@ -237,15 +264,81 @@ class Table:
         if self._cell is not None:
             return arrow.capsule(lambda stream: check(_table_arrow(self._cell, flags, stream)))
         view = self._source._reader()
-        return _streamed(self._query, view, flags)
+        return _streamed(self._asks.query, view, flags)
+
+    # Observing
+
+    def observe(
+        self, handler: Callable[[TableChanges], object], *, initial: bool = True, since: bytes | None = None
+    ) -> "Token":
+        """Calls handler(change) for what every commit changes in what the table asks for, from now on, whichever thread
+        or process makes it: inside store.deliver() and store.wait(), on the thread that calls them. Rows of objects are
+        followed as by Results.observe; a group is the same one as long as its keys are. This table stays as it is:
+        `change.table` is the new one.
+
+            store.objects(Dog).group_by(Dog.city).table().observe(lambda change: print(change.table[:]))
+
+        `initial` and `since` are as those of Results.observe. Observing lasts as long as the token that is returned.
+        Not inside a write (AlreadyInWrite), and not what is frozen (WrongView)."""
+        store = self._source._observed()
+        token = QueryToken(store, self._asks.binding, handler, self._telling(store))
+        token.observe_query(self._asks.query, initial, since)
+        return token
+
+    def changes(self, *, initial: bool = True, since: bytes | None = None) -> TableStream:
+        """The same for asyncio: `async for change in table.changes(): …`"""
+        store = self._source._observed()
+        stream = TableStream(store, self._asks.binding, self._telling(store))
+        stream._of_query(self._asks.query, initial, since)
+        return stream
+
+    def live(self, *, rows: int = 20, interval: float = 0.1) -> LiveTable[tuple[Any, ...]]:
+        """The first `rows` rows as a table in a notebook that follows every commit, as of Results.live()."""
+        names = self._asks.columns(self._source)
+        shown: Shown[tuple[Any, ...]] = [(name, partial(_cell, index)) for index, name in enumerate(names)]
+
+        def window(seen: "Source | Table", begin: int, end: int) -> tuple[list[tuple[Any, ...]], int]:
+            found = seen if isinstance(seen, Table) else Table(seen, self._asks)
+            return found[begin:end], len(found)
+
+        content = RowListing(shown, window, lambda change: change.table)
+        return LiveTable(f"a table of {self._asks.binding.model.__name__}", content, self.changes, rows, interval)
+
+    def _telling(self, store: "OpenStore") -> Callable[[int], TableChanges]:
+        asks = self._asks
+        return partial(TableChanges, store, asks.binding, asks.columns(self._source), partial(_of_changes, asks))
 
     def __repr__(self) -> str:
         if self._cell is None:
-            return f"<Table of {self._query.text()}>"
+            return f"<Table of {self._asks.query.text()}>"
         return f"<Table: {', '.join(self._names)}: {self._rows:,} row{'' if self._rows == 1 else 's'}>"
 
     def _repr_html_(self) -> str:
         return values_table(self.columns, self[:10], len(self))
+
+
+class Asks:
+    """What a table asks for."""
+
+    __slots__ = ("binding", "query", "described", "_steps", "_names")
+
+    def __init__(self, binding: "Binding", query: Query, described: tuple[Any, ...], steps: Query) -> None:
+        """`steps`: how `query` ends."""
+        self.binding = binding
+        self.query = query
+        self.described = described  # of each column the property that it is, or None
+        self._steps = steps
+        self._names: tuple[str, ...] = ()
+
+    def columns(self, source: "Source") -> tuple[str, ...]:
+        """The names of the columns: those of a table of nothing."""
+        if not self._names:
+            view = source._any_view()  # kept during the calls
+            nothing = queries.of_nodes(view.handle, self.binding.class_id, nodes.FALSE, ())
+            empty = Table(source, Asks(self.binding, queries.then(nothing, self._steps), (), self._steps))
+            empty._ask(_query_table, empty._asks.query.cell, view.handle)
+            self._names = tuple(empty._names)
+        return self._names
 
 
 def table(results: "Results[Any]", steps: "list[Columns | Step] | tuple[Columns | Step, ...]") -> Table:
@@ -259,9 +352,19 @@ def table(results: "Results[Any]", steps: "list[Columns | Step] | tuple[Columns 
 
 def of_query(results: "Results[Any]", view: View, query: Query, described: tuple[Any, ...] = ()) -> Table:
     """Of what results find."""
-    if not results._is_everything:
-        query = queries.then(results._asked(view), query)
-    return Table(results._source, query, described)
+    whole = query if results._is_everything else queries.then(results._asked(view), query)
+    return Table(results._source, Asks(results._binding, whole, described, query))
+
+
+def _of_changes(asks: Asks, changes: int, side: int, version: "Frozen") -> Table:
+    """The table before or after a change set."""
+    made = Table(version, asks)
+    made._ask(_changes_table, changes, side)
+    return made
+
+
+def _cell(index: int, row: tuple[Any, ...]) -> str:
+    return value_cell(row[index])
 
 
 def stream(results: "Results[Any]", flags: int) -> object:

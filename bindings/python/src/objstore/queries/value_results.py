@@ -1,25 +1,35 @@
 """What is asked of lists, sets and dicts of plain values: their elements, filtered, sorted and added up."""
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ..collections.collection import BLOCK, Collection, return_room, room
+from ..collections.collection import BLOCK, return_room, room
 from ..errors import Error, IndexOutOfRange, WrongType, about
 from ..models import steps
 from ..models.element import value
 from ..models.expressions import Condition, Part, all_of
+from ..objects import versions
+from ..observing.row_changes import ValueChanges
+from ..observing.row_streams import QueryToken, ValueStream
 from ..reading import queries
 from ..reading.queries import Query
 from ..values import constants
 from ..values.c_values import give_back, take
 from ..values.constants import ANYTHING
 from ..values.kinds import MIXED
+from . import live_collections
 from .aggregates import KINDS
 
 if TYPE_CHECKING:
+    from ..collections.queried import Queried
+    from ..observing.tokens import Token
     from ..reading.found_values import FoundValues
     from ..reading.views import View
+    from ..stores.lookup import Source
+    from ..stores.open_store import OpenStore
+    from .live_tables import LiveTable
 
 T = TypeVar("T")
 SHOWN = 20  # elements in a repr
@@ -36,7 +46,7 @@ class ValueResults(Generic[T]):
 
     __slots__ = ("_collection", "_query")
 
-    def __init__(self, collection: Collection, query: Query) -> None:
+    def __init__(self, collection: "Queried[Any]", query: Query) -> None:
         self._collection = collection
         self._query = query
 
@@ -112,17 +122,7 @@ class ValueResults(Generic[T]):
         return view, view.find_values(self._query)
 
     def _range(self, found: "FoundValues", start: int, stop: int) -> list[Any]:
-        mine, all_values = self._collection, list[Any]()
-        key = mine._shape.key
-        space = room()
-        while start < stop:
-            wanted = min(stop - start, BLOCK)
-            count, places = found.read(start, wanted, space.values.address, space.keys.address if key else None)
-            steps_of = places[:count] if key is None else space.keys.get_all(key, count)
-            all_values += mine._got(space.values, count, steps_of)
-            start += count
-        return_room(space)
-        return all_values
+        return self._collection._found(found, start, stop)
 
     def places(self) -> list[Any]:
         """Where each of them is: its index in the list or in the order of the set, or its key in the dict."""
@@ -208,6 +208,46 @@ class ValueResults(Generic[T]):
     def avg(self) -> Any:
         """The average of numbers, None left out; None of nothing."""
         return self._aggregate("avg")
+
+    # Observing
+
+    def observe(
+        self, handler: Callable[[ValueChanges], object], *, initial: bool = True, since: bytes | None = None
+    ) -> "Token":
+        """Calls handler(change) for what every commit changes in this list from now on, whichever thread or process
+        makes it: inside store.deliver() and store.wait(), on the thread that calls them. A value that begins to satisfy
+        the condition is an insertion, one that stops a deletion; one of a dict is a modification where its key has
+        another. Where they stand in the collection is not told.
+
+        `initial` and `since` are as those of Results.observe. When the owner is deleted, so are all of them
+        (change.is_owner_deleted), and nothing more comes. Observing lasts as long as the token that is returned. Not
+        inside a write (AlreadyInWrite), and not what is frozen (WrongView). NoSuchObject: the owner was deleted."""
+        store, mine = self._collection._source._observed(), self._collection
+        token = QueryToken(store, store._binding(mine._owner), handler, self._telling(store))
+        token.observe_query(self._query, initial, since)
+        return token
+
+    def changes(self, *, initial: bool = True, since: bytes | None = None) -> ValueStream:
+        """The same for asyncio: `async for change in person.tags.where(…).changes(): …`"""
+        store, mine = self._collection._source._observed(), self._collection
+        stream = ValueStream(store, store._binding(mine._owner), self._telling(store))
+        stream._of_query(self._query, initial, since)
+        return stream
+
+    def live(self, *, rows: int = 20, interval: float = 0.1) -> "LiveTable[Any]":
+        """The first `rows` of them as a table in a notebook that follows every commit, as of Results.live(): one
+        column, of a dict behind that of the keys. It ends when the owner is deleted. NoSuchObject: that was so
+        before."""
+        return live_collections.table_of_values(self, rows, interval)
+
+    def _telling(self, store: "OpenStore") -> Callable[[int], ValueChanges]:
+        return partial(ValueChanges, store, self._collection)
+
+    def _window(self, source: "Source", begin: int, end: int) -> tuple[list[Any], int]:
+        """Those at some positions in a version, of a dict with their keys; and how many there are."""
+        there: ValueResults[T] = ValueResults(versions.moved(self._collection, source), self._query)
+        values = there[begin:end]
+        return list(zip(there.places()[begin:end], values)) if self._collection._shape.key else values, len(there)
 
     # Showing
 

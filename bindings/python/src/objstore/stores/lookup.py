@@ -26,7 +26,6 @@ from ..values import kinds
 from . import references
 
 if TYPE_CHECKING:
-    from ..collections.collection import Collection
     from ..collections.mixed import Nested
     from ..collections.queried import Queried
     from ..models.properties import Property
@@ -184,7 +183,7 @@ class Source:
         """What a query finds of a class."""
         return Results(self, binding, query)
 
-    def _value_results(self, collection: "Collection", query: Query) -> ValueResults[Any]:
+    def _value_results(self, collection: "Queried[Any]", query: Query) -> ValueResults[Any]:
         """What a query finds in a list, set or dict of plain values."""
         return ValueResults(collection, query)
 
