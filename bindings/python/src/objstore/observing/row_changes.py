@@ -79,7 +79,8 @@ class TableChanges(ChangedObjects[Any], ListedChanges):
 
     @property
     def table(self) -> "Table":
-        """The table as the changes made it. It may have changed since."""
+        """The table as the changes made it. It may have changed since. NoSuchClass, NoSuchProperty: what it asks for
+        was dropped (is_owner_deleted)."""
         return self._side(AFTER)
 
     def _side(self, which: int) -> "Table":
