@@ -112,6 +112,23 @@ def test_the_program_of_the_document(tmp_path):
                 program.kill()
 
 
+def test_the_table_of_the_document(tmp_path):
+    """As it is there: rows follow, and it says what was another value."""
+    (tmp_path / "sales.py").write_text(program_in(ROOT / "docs/observing.md", "Tables and plain values"))
+    ended = subprocess.run(
+        [sys.executable, "sales.py"], cwd=tmp_path, env=BEHIND, capture_output=True, encoding="utf-8", timeout=PATIENCE
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines() == [
+        "",
+        "('Bern', 7)",
+        "('Bern', 7) ('Genf', 5)",
+        "('total',) of ('Genf', 5) before",
+        "('Bern', 7) ('Genf', 6)",
+        "('Genf', 10) ('Bern', 7)",
+    ]
+
+
 def command_of_live(tmp_path: pathlib.Path, *writer: str, code: str = "") -> list[str]:
     """demo/live.py, after `code`, with a writer beside it."""
     demo, file = ROOT / "demo", str(tmp_path / "live.objstore")

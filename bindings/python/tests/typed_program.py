@@ -325,6 +325,16 @@ def main(path: str) -> None:
         print(walks.update(), entries.is_closed, by_weight.is_closed)
         for table in (walks, entries, by_weight):
             table.close()
+        ages, late = young.group_by(Dog.name), kennel.walks.where(objstore.value > datetime.now(timezone.utc))
+        ages.observe(lambda change: print(change.changed(0), change.table.columns, change.insertions)).close()
+        late.observe(lambda change: print(change.values[0], change.inserted_keys), since=store.bookmark()).close()
+        rows: objstore.TableStream = young.select(Dog.name).changes(initial=False)
+        values: objstore.ValueStream = late.changes()
+        for live in (ages.live(rows=2), ages.table().live(interval=1), late.live()):
+            live.close()
+        ages.observe(print, keys=["age"])  # error: call-arg
+        rows.close()
+        values.close()
         stream: objstore.ElementStream = kennel.walks.changes()
         of_dog: objstore.ChangeStream[Dog] = store.changes_of(dog, keys=["age"])
         commits: objstore.CommitStream = store.commits()
