@@ -515,6 +515,8 @@ def test_capsules_may_be_left(store: objstore.Store) -> None:
 def test_shown(store: objstore.Store) -> None:
     table = store.objects(Thing).group_by(Thing.small).order_by(asc(Thing.small)).table()
     assert repr(table) == "<Table of TRUEPREDICATE GROUP(small) SORT(small ASC)>"
+    friends = store.objects(Thing)[0].friends
+    assert repr(friends.select(Thing.small)) == "<Table of Thing>"  # it cannot be written as a text
     assert table.dicts()[1]["small"] == -3
     assert repr(table) == "<Table: small, @count: 12 rows>"
     assert "<th>@count</th>" in table._repr_html_() and "and 2 more" in table._repr_html_()

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import INT64, whole
-from ..errors import IndexOutOfRange, NoSuchProperty
+from ..errors import Error, IndexOutOfRange, NoSuchProperty
 from ..models import groups, nodes
 from ..models.display import value_cell, values_table
 from ..models.groups import Columns
@@ -310,7 +310,11 @@ class Table:
 
     def __repr__(self) -> str:
         if self._cell is None:
-            return f"<Table of {self._asks.query.text()}>"
+            try:
+                text = self._asks.query.text()
+            except Error:  # it cannot be written as a text, or the store is closed
+                text = self._asks.binding.model.__name__
+            return f"<Table of {text}>"
         return f"<Table: {', '.join(self._names)}: {self._rows:,} row{'' if self._rows == 1 else 's'}>"
 
     def _repr_html_(self) -> str:
