@@ -9,7 +9,7 @@ import pytest
 import objstore
 from conftest import store_of
 from notebooks import Rows, rows
-from objstore import asc, call, desc, group
+from objstore import Backlinks, asc, backlinks, call, desc, group
 
 
 class Kind(enum.Enum):
@@ -19,6 +19,7 @@ class Kind(enum.Enum):
 
 class Home(objstore.Model):
     city: str = ""
+    animals: Backlinks["Animal"] = backlinks("home")
 
 
 class Animal(objstore.Model):
@@ -28,6 +29,10 @@ class Animal(objstore.Model):
     other: int = 0
     kind: Kind | None = None
     home: Home | None = None
+
+
+class Other(objstore.Model):
+    number: int = 0
 
 
 store = store_of([Animal, Home])
@@ -413,7 +418,7 @@ def test_a_class_that_is_dropped(path):
 
         animals = store.objects(Animal)
         tokens = [asked.observe(told, initial=False) for asked in (animals.group_by("city"), animals.select("name"))]
-        with objstore.open(path, models=[Home], drop=["Animal"], schema_version=2):
+        with objstore.open(path, models=[Other], drop=["Animal"], schema_version=2):
             pass
         store.deliver()
         assert seen == [([0], True, 1)] * 2
@@ -447,3 +452,30 @@ def test_as_a_table_that_moves(store, three):
     groups.close()
     table.close()
     assert store.statistics().observers == 0
+
+
+def test_tables_that_have_no_text(store):
+    """What leads to an object, and what is asked behind a LIMIT, has no words: each table of it is one of its own."""
+    with store.write():
+        homes = [store.add(Home(city=city)) for city in ("Bern", "Genf")]
+        animals = [store.add(Animal(name=str(n), age=n, home=homes[n % 2])) for n in range(4)]
+    copies = [Copy(home.animals.select(Animal.name, Animal.other)) for home in homes]
+    copies += [Copy(home.animals.group_by(Animal.age).table()) for home in homes]
+    for limit in (2, 3):
+        some = store.objects(Animal).limit(limit).where(Animal.age >= 0)
+        copies.append(Copy(some.select(Animal.name, Animal.other)))
+        with pytest.raises(objstore.NotSupported, match="cannot be written as a text"):
+            some.select(Animal.name).query_text()
+    with pytest.raises(objstore.NotSupported, match="made of links"):
+        homes[0].animals.select(Animal.name).query_text()
+    store.deliver()
+    with store.write():
+        store.add(Animal(name="4", age=4, home=homes[1]))
+    store.deliver()
+    with store.write():
+        animals[1].home = homes[0]
+        animals[2].other = 7
+    store.deliver()
+    first, second = [("0", 0), ("1", 0), ("2", 7)], [("3", 0), ("4", 0)]
+    wanted = [first, second, [(0, 1), (1, 1), (2, 1)], [(3, 1), (4, 1)], first[:2], first]
+    assert [copy.rows for copy in copies] == wanted
