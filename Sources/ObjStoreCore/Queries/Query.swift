@@ -135,8 +135,9 @@ package final class Query: Sendable {
                 .notSupported,
                 steps.isEmpty
                     ? "this query was made of links, and cannot be written as a text"
-                    : "a query of links, and a condition behind a LIMIT, OFFSET or DISTINCT, cannot be written as a text"
-            )
+                    : """
+                    a query of links, and a condition behind a LIMIT, OFFSET or DISTINCT, cannot be written as a text
+                    """)
         }
         if tree.nodes.contains(where: { $0.value.kind == .document }) {
             throw StoreError(.notSupported, "a nested list or map cannot be written in a text")

@@ -211,12 +211,12 @@ struct WatchedCounts {
         """
         \(told) change sets (\(ofOthers) of other processes, \(compared) by comparing, \(toldOfSchemas) over a change \
         of the schema, \(toldBesideSilence) beside a silent write, \(ofSections) of sections, \(ofRows) of tables and \
-        plain values, \(insideOfMixed) inside of mixed values, \(rested) at intervals, for which the bell rang \(bells) times, \(returned) of what was done \
-        since a bookmark, of \(returns) that were come back to, \(ended) ends, \(lost) lost) with \
-        \(modifications) modifications and \(moves) moves, of \(commits) commits (\(silent) silent ones, \
-        \(silentBehind) by readers behind; \(schemas) schemas) in \(deliveries) deliveries; \(deaths) deaths, \
-        \(outlived) commits outlived them, the log came round \(laps) times, \(kept) versions were kept, the store was \
-        opened anew \(reopened) times
+        plain values, \(insideOfMixed) inside of mixed values, \(rested) at intervals, for which the bell rang \
+        \(bells) times, \(returned) of what was done since a bookmark, of \(returns) that were come back to, \
+        \(ended) ends, \(lost) lost) with \(modifications) modifications and \(moves) moves, of \(commits) commits \
+        (\(silent) silent ones, \(silentBehind) by readers behind; \(schemas) schemas) in \(deliveries) deliveries; \
+        \(deaths) deaths, \(outlived) commits outlived them, the log came round \(laps) times, \(kept) versions were \
+        kept, the store was opened anew \(reopened) times
         """
     }
 }
