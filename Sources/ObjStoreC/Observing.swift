@@ -80,7 +80,8 @@ final class ChangesBox: ClosedWithParent {
     func lentMasks() throws(StoreError) -> UnsafeMutableBufferPointer<UInt64> {
         lock.lock()
         defer { lock.unlock() }
-        return try copy(changes.changes.masks, once: &masks)
+        if let masks { return masks }
+        return try copy(try changes.masks(), once: &masks)
     }
 
     static func lists(_ all: ChangeSet.Indices) -> [[UInt64]] {
@@ -408,7 +409,7 @@ public func objstore_changes_get_info(
         if changes.isLost { full.flags |= UInt32(OBJSTORE_CHANGES_LOST) }
         if changes.isCleared { full.flags |= UInt32(OBJSTORE_CHANGES_CLEARED) }
         full.class_id = changes.isOfCommits ? 0 : changes.schema.classID
-        full.mask_words = UInt32(changes.changes.maskWords)
+        full.mask_words = UInt32(changes.maskWords)
         full.from_version = changes.fromVersion
         full.to_version = changes.toVersion
         full.deletion_count = UInt64(changes.deleted.count)

@@ -33,6 +33,8 @@ package final class ChangeSet: @unchecked Sendable {
     var asked: RowsScope?
     /// Nil: what it was is found in its versions.
     var rows: ChangedRows?
+    /// Of rows that are objects.
+    var columns: ColumnMasks?
     /// What the lists tell of.
     package internal(set) var elements = Elements.objects
     /// The observer it is for.

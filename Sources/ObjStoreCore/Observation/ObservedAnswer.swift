@@ -172,11 +172,15 @@ struct ObservedAnswer {
     private mutating func advanceGroups(
         _ scope: ObserverScope, _ known: ObservedRows, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
-        guard let query = scope.followedGroups, var groups = known.groups,
+        guard let query = scope.followedGroups, var groups = known.groups else { return nil }
+        // Asking looks at a thousand objects while one is moved to another group.
+        let most = max(16, groups.objects >> 10), own = reader.classes[scope.classID]
+        guard own.map({ $0.deleted.count + $0.inserted.count + $0.modified.count <= most }) ?? true,
             let few = try few(of: groups.objects, scope, before, reader)
         else { return nil }
         rows = known
         guard let few else { return .some(nil) }
+        if few.changed.modified.count > most { return nil }
         guard try groups.advance(query, few.changed, from: before, to: reader.to) else { return nil }
         let found = ObservedRows(try groups.found(query, storeTag: query.objects.storeTag))
         var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)

@@ -131,8 +131,7 @@ package final class Observer: @unchecked Sendable {
         if scope.observesCommits {
             initial = ChangeSet(commits: known, known, isInitial: !isLost)
         } else {
-            let words = ClassChanges.maskWords(known.schema.classes[Int(scope.classID)])
-            let changes = ClassChanges(maskWords: scope.rows?.columnWords ?? words)
+            let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
             initial = ChangeSet(
                 classID: scope.classID, before: known, after: known, changes: changes,
                 indices: hasPositions ? ChangeSet.Indices() : nil, isInitial: !isLost)
@@ -154,14 +153,14 @@ package final class Observer: @unchecked Sendable {
         if answer == nil, let shared {
             if let step = try shared.step(scope, from: before, reader) {
                 known = reader.to
-                return try told(step, before, reader.to)
+                return told(step, before, reader.to)
             }
             answer = try find(in: before)
         }
         let step = try answer?.advance(scope, from: before, reader) ?? nil
         known = reader.to
         share()
-        return try told(step, before, reader.to)
+        return told(step, before, reader.to)
     }
 
     /// The same in several parts, of which it is not told of the silent ones.
@@ -176,7 +175,7 @@ package final class Observer: @unchecked Sendable {
         let step = try answer?.advance(scope, from: before, parts) ?? nil
         known = after
         share()
-        let changes = try told(step, before, after)
+        let changes = told(step, before, after)
         changes?.silentVersions = parts.compactMap { $0.isSilent ? $0.reader.to : nil }
         return changes
     }
@@ -210,13 +209,10 @@ package final class Observer: @unchecked Sendable {
         if let shared, let answer, let known, shared.takes(answer, at: known.version) { self.answer = nil }
     }
 
-    private func told(
-        _ step: ObservedAnswer.Step?, _ before: Snapshot, _ after: Snapshot
-    ) throws(StoreError) -> ChangeSet? {
+    private func told(_ step: ObservedAnswer.Step?, _ before: Snapshot, _ after: Snapshot) -> ChangeSet? {
         guard let step else { return nil }
         let changes = ChangeSet(
-            classID: scope.classID, before: before, after: after,
-            changes: try scope.withColumns(step.changes, from: before, to: after), indices: step.indices,
+            classID: scope.classID, before: before, after: after, changes: step.changes, indices: step.indices,
             isCompared: step.isCompared)
         changes.rows = step.rows
         changes.describe(scope)

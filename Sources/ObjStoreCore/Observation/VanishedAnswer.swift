@@ -32,8 +32,7 @@ struct VanishedAnswer {
         if !isEnd && difference.changes.isEmpty { return nil }
         difference.changes.isFromOtherProcess = parts.contains { !$0.isSilent && $0.reader.isFromOtherProcess }
         let told = ChangeSet(
-            classID: scope.classID, before: before, after: after,
-            changes: try scope.withColumns(difference.changes, from: before, to: after),
+            classID: scope.classID, before: before, after: after, changes: difference.changes,
             indices: hasPositions ? difference.indices : nil, isCompared: parts.contains { $0.reader.isCompared })
         told.sections = difference.sections
         told.keys = difference.keys

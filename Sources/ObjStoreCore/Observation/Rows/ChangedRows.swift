@@ -16,6 +16,8 @@ extension ChangeSet {
     func describe(_ scope: ObserverScope) {
         guard let asked = scope.rows else { return }
         self.asked = asked
+        // Rows that are objects: what was written is told, and not yet what is another value.
+        if case .table(let query) = asked, !scope.isRows { columns = ColumnMasks(query) }
         switch asked {
         case .table(let query): elements = query.grouping == nil ? .objects : .values
         case .values(let query):
@@ -29,7 +31,16 @@ extension ChangeSet {
     package func hasChanged(column: Int, atModification index: UInt64) throws(StoreError) -> Bool {
         try checkColumn(column)
         try checkModification(index)
-        return hasChanged(column, ofModification: Int(index))
+        return try masks()[Int(index) * maskWords + column >> 6] >> UInt64(column & 63) & 1 != 0
+    }
+
+    /// How many words the mask of a modification has.
+    package var maskWords: Int { asked?.columnWords ?? changes.maskWords }
+
+    /// Of all modifications, then of all moves: the properties that were written; of a table the columns that have
+    /// another value, which are looked for now.
+    package func masks() throws(StoreError) -> [UInt64] {
+        try columns?.masks(of: self) ?? changes.masks
     }
 
     /// Errors: those above.
@@ -50,6 +61,30 @@ extension ChangeSet {
             throw StoreError(.wrongType, "the change set is not of a table: it has no columns")
         }
         return query
+    }
+}
+
+/// In which columns the rows of a table have other values, whose objects were modified: looked for when it is asked.
+final class ColumnMasks: @unchecked Sendable {
+    private let query: TableQuery
+    private let lock = Lock()
+    private var found: [UInt64]?
+
+    init(_ query: TableQuery) { self.query = query }
+
+    fileprivate func masks(of changes: ChangeSet) throws(StoreError) -> [UInt64] {
+        try lock.withLock { () throws(StoreError) in
+            if let found { return found }
+            let keys = changes.modified + changes.moved, words = changes.maskWords
+            var masks: [UInt64] = []
+            if !keys.isEmpty {
+                try Memory.check(for: keys.count * words, each: 8)
+                let old = try RowValues(query, changes.before), new = try RowValues(query, changes.after)
+                for key in keys { masks += try old.mask(of: key, new, words) }
+            }
+            found = masks
+            return masks
+        }
     }
 }
 

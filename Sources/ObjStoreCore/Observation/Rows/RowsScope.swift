@@ -124,24 +124,6 @@ extension ObserverScope {
         }
         return changes.hasWritten([place], in: row)
     }
-
-    /// Changes of objects that are rows of a table, with what is another value in which column in place of what was
-    /// written.
-    func withColumns(
-        _ changes: ClassChanges, from before: Snapshot, to after: Snapshot
-    ) throws(StoreError) -> ClassChanges {
-        guard let words = rows?.columnWords, case .table(let query)? = rows, !isRows else { return changes }
-        var result = ClassChanges(maskWords: words)
-        result.isFromOtherProcess = changes.isFromOtherProcess
-        (result.deleted, result.inserted) = (changes.deleted, changes.inserted)
-        (result.modified, result.moved) = (changes.modified, changes.moved)
-        let keys = changes.modified + changes.moved
-        if keys.isEmpty { return result }
-        try Memory.check(for: keys.count * words, each: 8)
-        let old = try RowValues(query, before), new = try RowValues(query, after)
-        for key in keys { result.masks += try old.mask(of: key, new, words) }
-        return result
-    }
 }
 
 /// What a table asks of single objects, in one version.
