@@ -96,16 +96,10 @@ public struct PositionMove: Sendable, Hashable {
 
 extension CollectionChange where Observed: _KeyedCollection {
     /// Keys of the map that went, ascending, as all of these.
-    public var deletedKeys: [Observed.Key] { keys(\.deleted) }
-    public var insertedKeys: [Observed.Key] { keys(\.inserted) }
+    public var deletedKeys: [Observed.Key] { changes.mapKeys(\.deleted) }
+    public var insertedKeys: [Observed.Key] { changes.mapKeys(\.inserted) }
     /// Their values were set, also to what they were; or something was written in the object that one leads to.
-    public var modifiedKeys: [Observed.Key] { keys(\.modified) }
-
-    private func keys(_ list: KeyPath<ChangedKeys, [CoreValue]>) -> [Observed.Key] {
-        (changes.keys?[keyPath: list] ?? []).map {
-            Observed.Key._element(_StoredValue(value: $0)) ?? Observed.Key._emptyElement
-        }
-    }
+    public var modifiedKeys: [Observed.Key] { changes.mapKeys(\.modified) }
 }
 
 extension CollectionChange where Observed: _ListedObjects {
@@ -141,6 +135,10 @@ extension ObjStoreCore.ChangeSet {
         indices.map { $0[keyPath: list].map { Int($0) } } ?? []
     }
 
+    func mapKeys<Key: CollectionElement>(_ list: KeyPath<ChangedKeys, [CoreValue]>) -> [Key] {
+        (keys?[keyPath: list] ?? []).map { Key._element(_StoredValue(value: $0)) ?? Key._emptyElement }
+    }
+
     var moves: [PositionMove] {
         zip(positions(\.movedBefore), positions(\.movedAfter)).map { PositionMove(from: $0, to: $1) }
     }
@@ -166,6 +164,10 @@ struct ObservedPlace: Sendable {
         type = Swift.type(of: place.object)
         self.binding = binding.position
         index = place.index
+    }
+
+    func place(in space: ObjectSpace) -> CollectionPlace {
+        CollectionPlace(object: space.materialise(type, space.bindings[binding], id.owner.key), index: index)
     }
 
     func collection<Observed: _CollectionProperty>(in space: ObjectSpace) -> Observed {

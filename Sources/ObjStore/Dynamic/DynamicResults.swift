@@ -89,9 +89,16 @@ public struct DynamicResults: Sendable {
 
     /// What a text with GROUP or SELECT says of these; see ``Results/table(_:_:)``.
     public func table(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Table {
-        let query = try asking(text, arguments), view = space.current
-        let table = try core { () throws(StoreError) in try view.table(try query.ofTable()) }
-        return Table(table: table, space: space)
+        try tableResults(try asking(text, arguments)).table()
+    }
+
+    /// The same to be observed; see ``TableResults``.
+    public func tableResults(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> TableResults {
+        try tableResults(try asking(text, arguments))
+    }
+
+    private func tableResults(_ query: AnyQuery) throws(ObjStoreError) -> TableResults {
+        TableResults(space: space, query: try core { () throws(StoreError) in try query.ofTable() })
     }
 
     /// Values of each object, which lie at the end of paths: `.select(["name"], ["owner", "name"])`.

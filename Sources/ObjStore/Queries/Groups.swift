@@ -50,14 +50,11 @@ public struct Groups<Element: Object>: Sendable {
     public func select<each Column: CollectionElement>(
         _ columns: (Group<Element>) -> (repeat Query<each Column>)
     ) throws(ObjStoreError) -> [(repeat each Column)] {
-        let made = columns(try results.asked)
-        var parts: [QueryNodes] = []
-        for column in repeat each made { parts.append(column.nodes) }
-        return try results.table(steps + [QueryNodes.joined(parts, .select)]).rows()
+        try tableResults(columns).table().rows()
     }
 
     /// A table of the keys, and of how many objects there are.
-    public func table() throws(ObjStoreError) -> Table { try results.table(steps) }
+    public func table() throws(ObjStoreError) -> Table { try tableResults().table() }
 
     /// How the objects of the groups are found, and what is done with them; see ``Results/explain(running:asJSON:)``.
     public func explain(running: Bool = false, asJSON: Bool = false) throws(ObjStoreError) -> String {
@@ -168,16 +165,13 @@ extension Results {
     public func select<each Column: CollectionElement>(
         _ columns: (Query<Element>) -> (repeat Query<each Column>)
     ) throws(ObjStoreError) -> [(repeat each Column)] {
-        let made = columns(try asked.object)
-        var parts: [QueryNodes] = []
-        for column in repeat each made { parts.append(column.nodes) }
-        return try table([QueryNodes.joined(parts, .select)]).rows()
+        try tableResults(columns).table().rows()
     }
 
     /// What a text with GROUP or SELECT says of these: `.table("GROUP(city) HAVING(@count > $0) SELECT(city, @count AS
     /// n)", 3)`. Errors: those of ``filter(_:_:)``.
     public func table(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Table {
-        try table { (view, binding) throws(ObjStoreError) in try question(text, arguments, view, binding) }
+        try tableResults(text, arguments: arguments).table()
     }
 
     /// How what a text asks for of these is found, objects or a table: `.explain("GROUP(city)", running: true)`; see
@@ -210,11 +204,7 @@ extension Results {
         }
     }
 
-    func table(_ steps: [QueryNodes]) throws(ObjStoreError) -> Table {
-        try table { (view, binding) throws(ObjStoreError) in try question(steps, view, binding) }
-    }
-
-    fileprivate func question(
+    func question(
         _ steps: [QueryNodes], _ view: View, _ binding: ClassBinding
     ) throws(ObjStoreError) -> AnyQuery {
         var nodes = QueryNodes()
@@ -224,7 +214,7 @@ extension Results {
         return try nodes.withNodes { (nodes) throws(StoreError) in try view.anyQuery(binding.classID, nodes) }
     }
 
-    private func question(
+    func question(
         _ text: String, _ arguments: [Any?], _ view: View, _ binding: ClassBinding
     ) throws(ObjStoreError) -> AnyQuery {
         try QueryNodes(arguments: arguments).withArguments { (arguments) throws(StoreError) in
@@ -240,16 +230,6 @@ extension Results {
             let plan = try view.explain(try query.then(other), runs: running)
             return asJSON ? try plan.json() : plan.text
         }
-    }
-
-    private func table(
-        _ made: (View, ClassBinding) throws(ObjStoreError) -> AnyQuery
-    ) throws(ObjStoreError) -> Table {
-        let view = space.current, other = try made(view, try space.binding(Element.self))
-        let table = try asking(view) { (view, _, query) throws(StoreError) in
-            try view.table(try query.then(other).ofTable())
-        }
-        return Table(table: table, space: space)
     }
 }
 

@@ -26,7 +26,24 @@ public struct ValueResults<Element: PlainElement, Key> {
         self.question = question
     }
 
+    /// What was found for a question in the view of a place.
+    init(_ place: CollectionPlace, _ query: ValueQuery, _ found: FoundValues) {
+        self.init(place, .query(query))
+        let view = space.view
+        cache.keep(found, view, view.stamp)
+    }
+
     var space: ObjectSpace { place.binding.space }
+
+    /// Errors: it was invalid from the start.
+    var query: ValueQuery {
+        get throws(ObjStoreError) {
+            switch question {
+            case .query(let query): return query
+            case .failed(let error): throw error
+            }
+        }
+    }
 
     /// Throws what would otherwise be reported at the first use: the query cannot be made, the store was closed.
     @discardableResult
@@ -45,11 +62,7 @@ public struct ValueResults<Element: PlainElement, Key> {
 
     /// What it finds now.
     func found() throws(ObjStoreError) -> FoundValues {
-        guard case .query(let query) = question else {
-            guard case .failed(let error) = question else { preconditionFailure("no question is neither") }
-            throw error
-        }
-        let view = space.current
+        let query = try query, view = space.current
         return try core { () throws(StoreError) in
             if let known = cache.found(view) { return known }
             let stamp = view.stamp, new = try view.find(query)
