@@ -103,7 +103,7 @@ public struct ChangeSet<Element: Object>: Sendable {
         return try core { () throws(StoreError) in
             try changes.hasChanged(
                 binding.properties[Int(property.index)],
-                atModification: try UInt64(index: index, of: changes.modified.count, "modification"))
+                atModification: try changes.row(ofModification: index))
         }
     }
 
@@ -114,21 +114,19 @@ public struct ChangeSet<Element: Object>: Sendable {
 
     /// The same of the object `moved[index]`. Errors: `.outOfRange`.
     public func changedProperties(ofMove index: Int) throws(ObjStoreError) -> [String] {
-        _ = try core { () throws(StoreError) in try UInt64(index: index, of: changes.moved.count, "move") }
-        return try changed(sides.live.binding(Element.self), row: changes.modified.count + index).map(\.name)
+        let row = try core { () throws(StoreError) in try changes.row(ofMove: index) }
+        return try changed(sides.live.binding(Element.self), row: row).map(\.name)
     }
 
     private func changed(_ binding: ClassBinding, at index: Int) throws(ObjStoreError) -> [ClassInfo.Property] {
-        _ = try core { () throws(StoreError) in try UInt64(index: index, of: changes.modified.count, "modification") }
-        return try changed(binding, row: index)
+        try changed(binding, row: try core { () throws(StoreError) in try changes.row(ofModification: index) })
     }
 
-    /// The moves follow the modifications.
-    private func changed(_ binding: ClassBinding, row: Int) throws(ObjStoreError) -> [ClassInfo.Property] {
+    private func changed(_ binding: ClassBinding, row: UInt64) throws(ObjStoreError) -> [ClassInfo.Property] {
         try core { () throws(StoreError) in
             var properties: [ClassInfo.Property] = []
             for property in binding.info.properties
-            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: UInt64(row)) {
+            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: row) {
                 properties.append(property)
             }
             return properties

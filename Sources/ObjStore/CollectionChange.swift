@@ -135,6 +135,18 @@ extension ObjStoreCore.ChangeSet {
         indices.map { $0[keyPath: list].map { Int($0) } } ?? []
     }
 
+    /// Where it is told what was written in a modification; the moves follow. `.outOfRange`.
+    func row(ofModification index: Int) throws(StoreError) -> UInt64 {
+        try Self.row(index, of: modified.count, "modification")
+    }
+    func row(ofMove index: Int) throws(StoreError) -> UInt64 {
+        try UInt64(modified.count) + Self.row(index, of: moved.count, "move")
+    }
+    private static func row(_ index: Int, of count: Int, _ what: String) throws(StoreError) -> UInt64 {
+        guard index < count else { throw StoreError(.outOfRange, "index \(index) of \(count.counted(what))") }
+        return try UInt64(index: index, of: count, what)
+    }
+
     func mapKeys<Key: CollectionElement>(_ list: KeyPath<ChangedKeys, [CoreValue]>) -> [Key] {
         (keys?[keyPath: list] ?? []).map { Key._element(_StoredValue(value: $0)) ?? Key._emptyElement }
     }

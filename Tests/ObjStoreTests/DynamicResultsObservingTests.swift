@@ -71,6 +71,7 @@ import Testing
         #expect(change.moves == [PositionMove(from: 0, to: 2)] && change.moved.map { $0.name } == [.string("last")])
         #expect(try Set(change.changedProperties(ofMove: 0)) == ["name", "age"])
         #expect(change.deleted.map { $0.name } == [.string("beast 2")] && change.inserted.map { $0.id } == [.int(7)])
+        #expect(code { _ = try change.changedProperties(at: 0) } == .outOfRange, "that is the move")
         #expect(fewTold.take() == [[[0, 1], [0, 1]]])
         // What another program writes is told, and what is live follows.
         try other.write { tx in try #require(try tx.object(ofType: Beast.self, forPrimaryKey: 3)).age = 4 }

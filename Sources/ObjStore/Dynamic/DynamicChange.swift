@@ -126,21 +126,19 @@ extension DynamicChange where Observed == DynamicResults {
     public func hasChanged(_ name: String, at index: Int) throws(ObjStoreError) -> Bool {
         let view = try sides.space(before: false).view
         return try core { () throws(StoreError) in
-            let row = try UInt64(index: index, of: changes.modified.count, "modification")
+            let row = try changes.row(ofModification: index)
             return try changes.hasChanged(try view.findProperty(classID, name), atModification: row)
         }
     }
 
     /// Names of the properties that were written in the object `modified[index]`. Errors: `.outOfRange`.
     public func changedProperties(at index: Int) throws(ObjStoreError) -> [String] {
-        _ = try core { () throws(StoreError) in try UInt64(index: index, of: changes.modified.count, "modification") }
-        return try changed(row: index).map(\.name)
+        try changed(row: try core { () throws(StoreError) in try changes.row(ofModification: index) }).map(\.name)
     }
 
     /// The same of the object `moved[index]`. Errors: `.outOfRange`.
     public func changedProperties(ofMove index: Int) throws(ObjStoreError) -> [String] {
-        _ = try core { () throws(StoreError) in try UInt64(index: index, of: changes.moved.count, "move") }
-        return try changed(row: changes.modified.count + index).map(\.name)
+        try changed(row: try core { () throws(StoreError) in try changes.row(ofMove: index) }).map(\.name)
     }
 }
 
@@ -148,13 +146,13 @@ extension DynamicChange {
     private var classID: UInt32 { changes.object(0, tag: 0).classID }
 
     /// The moves follow the modifications.
-    private func changed(row: Int) throws(ObjStoreError) -> [(id: UInt32, name: String)] {
+    private func changed(row: UInt64) throws(ObjStoreError) -> [(id: UInt32, name: String)] {
         let view = try sides.space(before: false).view
         return try core { () throws(StoreError) in
             var properties: [(id: UInt32, name: String)] = []
             for place in 0..<(try view.classInfo(classID).propertyCount) {
                 let info = try view.propertyInfo(classID, at: place)
-                if try changes.hasChanged(info.propertyID, atModification: UInt64(index: row, of: .max, "row")) {
+                if try changes.hasChanged(info.propertyID, atModification: row) {
                     properties.append((info.propertyID, info.name))
                 }
             }

@@ -64,21 +64,17 @@ public struct TableChange: Sendable {
     /// The columns that have another value than before in the row `modifications[index]`: none, where an object was
     /// written and shows the same. Errors: `.outOfRange`.
     public func changedColumns(at index: Int) throws(ObjStoreError) -> [String] {
-        let row = try core { () throws(StoreError) in
-            try UInt64(index: index, of: changes.modified.count, "modification")
-        }
-        return try changed(row)
+        try changed { () throws(StoreError) in try changes.row(ofModification: index) }
     }
 
     /// The same of the row that `moves[index]` is about. Errors: `.outOfRange`.
     public func changedColumns(ofMove index: Int) throws(ObjStoreError) -> [String] {
-        let row = try core { () throws(StoreError) in try UInt64(index: index, of: changes.moved.count, "move") }
-        return try changed(UInt64(changes.modified.count) + row)
+        try changed { () throws(StoreError) in try changes.row(ofMove: index) }
     }
 
-    /// The moves follow the modifications.
-    private func changed(_ row: UInt64) throws(ObjStoreError) -> [String] {
+    private func changed(_ row: () throws(StoreError) -> UInt64) throws(ObjStoreError) -> [String] {
         try core { () throws(StoreError) in
+            let row = try row()
             var names: [String] = []
             for (column, name) in try changes.columnNames.enumerated()
             where try changes.hasChanged(column: column, atModification: row) {
