@@ -39,8 +39,8 @@ public class LiveSnapshots<Snapshot: Sendable>: Observable {
     }
 }
 
-/// A list on a screen, which follows by itself: results, a list, set or map, projections, or a list or dictionary in a
-/// mixed value.
+/// A list on a screen, which follows by itself: results, a list, set or map, or some of its plain values, groups and
+/// tables, projections, or a list or dictionary in a mixed value.
 ///
 /// ```swift
 /// let dogs = try LiveList(store.objects(Dog.self).where { $0.age < 3 }.sorted(by: \.name))
