@@ -24,7 +24,8 @@ public struct TableChange: Sendable {
     ///
     /// Errors: `.closedHandle`, `.tooManyReaders`; those of asking.
     public var table: Table { get throws(ObjStoreError) { try table(before: false) } }
-    /// The table as the version before has it. Errors: the same.
+    /// The table as the version before has it, which lacks what was written without notifying the observer since; the
+    /// positions before are those in the rows that he knows. Errors: the same.
     public var tableBefore: Table { get throws(ObjStoreError) { try table(before: true) } }
 
     private func table(before: Bool) throws(ObjStoreError) -> Table {

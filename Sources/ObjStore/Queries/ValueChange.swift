@@ -23,7 +23,8 @@ public struct ValueChange<Element: PlainElement, Key>: Sendable {
 
     /// What the question finds after the change, frozen; nothing where the owner was deleted.
     public var values: ValueResults<Element, Key> { shown(before: false) }
-    /// What it found in the version before.
+    /// What it found in the version before, which lacks what was written without notifying the observer since; the
+    /// positions before are those in the values that he knows.
     public var valuesBefore: ValueResults<Element, Key> { shown(before: true) }
 
     private func shown(before: Bool) -> ValueResults<Element, Key> {
