@@ -174,6 +174,27 @@ import Testing
                     watching.objects(Node.self).map(\.name)
                 },
             ]
+            let tables = [
+                ("table", try hounds.sorted(by: \.name).tableResults("SELECT(name, age, keeper.name)")),
+                ("groups", try hounds.group(by: { $0.age }).tableResults()),
+                ("sums", try hounds.tableResults("age < 15 GROUP(keeper.name) SELECT(@sum.age AS sum, @count)")),
+            ]
+            for (name, asked) in tables {
+                func row(_ table: Table, _ index: Int) -> String {
+                    table.columns.map { column in
+                        (try? table.value(index, column)).map { "\($0)" } ?? "?"
+                    }.joined(separator: " ")
+                }
+                copies.append(
+                    try Copy(name, asked, nil, { row($0.table, $0.index) }) {
+                        (try? asked.table()).map { table in (0..<table.count).map { row(table, $0) } } ?? []
+                    })
+            }
+            let numbers = try keeper.numbers.where { $0 < 3063 }, notes = try keeper.notes.where { $0 != "1" }
+            copies += try [
+                Copy("some numbers", numbers, nil, { "\($0)" }) { numbers.map { "\($0)" } },
+                Copy("some notes", notes, nil, { "\($0)" }) { notes.map { "\($0)" } },
+            ]
             let properties = properties, commits = commits
             others = [
                 try keeper.observe { change in

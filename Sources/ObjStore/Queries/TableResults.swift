@@ -77,9 +77,9 @@ extension TableResults: ObservableCollection {
     /// there at its delivery, then one for all that was committed since the last. As with results, `deliver()`,
     /// `wait()` or the worker call it.
     ///
-    /// Rows of objects are followed: one is modified when something was written that a column reads. Groups are found
-    /// anew and compared with those before, at O(n): one is known by its keys, and modified when another value of it is
-    /// another one.
+    /// Rows of objects are followed: one is modified when something was written that a column reads. A group is known
+    /// by its keys, and modified when another value of it is another one; it is followed where it is counted, where
+    /// ints are added up, and where the least and the greatest int is asked, else groups are found anew, at O(n).
     /// Errors: `.wrongView` (a table of a ``Snapshot`` never changes), `.readOnly`, `.closedHandle`; `.invalidArgument`
     /// (there are key paths, which are of objects); those of asking.
     public func observe(

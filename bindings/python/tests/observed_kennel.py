@@ -3,7 +3,7 @@
 from typing import Any
 
 import objstore
-from objstore import Backlinks, backlinks, desc, field, projected
+from objstore import Backlinks, backlinks, desc, field, group, projected, value
 
 
 class Keeper(objstore.Model):
@@ -152,6 +152,10 @@ class Kennel:
         def nested(name, key, show):
             return Copy(name, keeper.extra[key], None, lambda source: show(source.get(Keeper, 1).extra[key].copy()))
 
+        def rows(name, make):
+            """Tables, and values that are asked for."""
+            return Copy(name, make(watching), None, lambda source: list(make(source)))
+
         def some_of_the_list(source):
             return source.get(Keeper, 1).dogs.objects().where(Hound.age < 10)
 
@@ -189,6 +193,20 @@ class Kennel:
             results("of the inverse", lambda source: source.get(Keeper, 1).hounds.order_by(desc(Hound.age)).limit(3)),
             results("of the list", some_of_the_list),
             results("of the list, sorted", lambda source: some_of_the_list(source).order_by(Hound.name)),
+            rows(
+                "table", lambda source: source.objects(Hound).order_by(Hound.name).select(Hound.age, Hound.keeper.name)
+            ),
+            rows("groups", lambda source: source.objects(Hound).group_by(Hound.age).order_by(desc(group.count))),
+            rows(
+                "sums",
+                lambda source: (
+                    source.objects(Hound).where(Hound.age < 15).group_by(Hound.keeper.name).select(group.sum(Hound.age))
+                ),
+            ),
+            rows("groups of the list", lambda source: some_of_the_list(source).group_by(Hound.name).limit(3)),
+            rows("some words", lambda source: source.get(Keeper, 1).words.where(value > "a").order_by(desc(value))),
+            rows("some numbers", lambda source: source.get(Keeper, 1).numbers.where(value < 3063)),
+            rows("some notes", lambda source: source.get(Keeper, 1).notes.where(value != "1")),
             nested("list in a value", "seen", lambda found: list(map(str, found))),
             nested("dict in a value", "by", entries),
         ]
