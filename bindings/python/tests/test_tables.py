@@ -17,6 +17,8 @@ import pytest
 
 import objstore
 from objstore import Model, asc, desc, field, group
+from objstore.native import handles
+from objstore.queries import tables
 
 
 class Kind(enum.Enum):
@@ -632,3 +634,21 @@ def check_cells(store: objstore.Store) -> None:
         if wide < 50_000:
             counts[narrow] = counts.get(narrow, 0) + 1
     assert [tuple(row) for row in few.table("GROUP(narrow) SELECT(narrow, @count)")] == list(counts.items())
+
+
+def test_no_table_is_asked_for_its_length_by_others(tmp_path: Path) -> None:
+    """Handles whose owners are gone are looked for now and then, whatever the others would say of themselves."""
+    with objstore.open(tmp_path / "other", models=[Home, Thing]) as other:
+        asked = other.objects(Thing).group_by(Thing.flag).table()
+        len(asked)
+        unasked = table_that_was_not_asked(other)
+    handles._look()
+    assert asked.columns == ["flag", "@count"] and unasked is not None
+
+
+def table_that_was_not_asked(store: objstore.Store) -> Any:
+    """A table that has a cell, and has not been asked: asking failed in the middle."""
+    table = store.objects(Thing).group_by(Thing.flag).table()
+    table._cell = handles.cell_of(table, tables._table_close)
+    table._cell = None
+    return table

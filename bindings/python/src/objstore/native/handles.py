@@ -12,7 +12,6 @@ import ctypes
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ..messages import a
@@ -54,8 +53,8 @@ def when_gone(owner: Any, function: Any) -> Closer:
 
 def _look() -> None:
     global _looks
-    is_alive: Any = Closer.__call__  # no owner has a truth value of its own
-    _closers.difference_update(filterfalse(is_alive, list(_closers)))
+    # Owners may have a truth value of their own: that of a table is whether it has rows, for which it would be asked.
+    _closers.difference_update([closer for closer in list(_closers) if closer() is None])
     _looks = 1000 + 2 * len(_closers)
 
 
