@@ -59,8 +59,8 @@ whole:
 
 observers:
 	@scripts/crash observers --seconds $$(( $(SECONDS) / 2 )) --seed $(SEED)
-	@for kind in silence lists paths collections; do \
-		scripts/crash $$kind --seconds $$(( $(SECONDS) / 8 + 1 )) --seed $(SEED) || exit 1; done
+	@for kind in silence lists sections paths collections; do \
+		scripts/crash $$kind --seconds $$(( $(SECONDS) / 10 + 1 )) --seed $(SEED) || exit 1; done
 
 crash-controls:
 	@scripts/crash controls --seconds $(SECONDS)

@@ -1163,7 +1163,7 @@ OBJSTORE_ENUM(objstore_limit) {
                                                * docs/query-language.md says what they help with */
     OBJSTORE_LIMIT_OBSERVER_LAG = 12          /* an observer of this handle that is more versions behind lets go of the
                                                * one that it knows, and is told next that it has to begin anew
-                                               * (OBJSTORE_CHANGES_LOST); from 1, default 2^63 - 1 */
+                                               * (OBJSTORE_CHANGES_LOST); from 1, default 1,000,000 */
 };
 /** Sets a limit. OUT_OF_RANGE: the value is not within the limit's range. */
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
@@ -4056,8 +4056,8 @@ OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, ob
 /** Lists the keys of the entries of a map that were deleted, inserted or modified, ascending, so in the order of
  * objstore_changes_list: an array of `count`, borrowed as long as the change set lives, with all texts. Of
  * MODIFICATIONS and MODIFICATIONS_AFTER the same; of MOVES none. Of SECTION_DELETIONS and SECTION_INSERTIONS the keys
- * of these sections, in their order. WRONG_TYPE: the change set is not one of objstore_collection_observe for a map, or
- * not one of sections. */
+ * of these sections, in their order. WRONG_TYPE: the change set is not one of a map (objstore_collection_observe,
+ * objstore_mixed_observe, a query of objstore_query_values), or not one of sections. */
 OBJSTORE_API objstore_status objstore_changes_keys(objstore_changes *changes, objstore_change change,
                                                    const objstore_value **keys, size_t *count)
     OBJSTORE_CHECKS(null(changes, keys, count), closed(changes), kind(changes), enum(change));

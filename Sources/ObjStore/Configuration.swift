@@ -53,7 +53,7 @@ extension Store {
         /// call nothing of the program's. 1 to 256. `docs/query-language.md` says what they help with.
         public var queryThreads = 1
         /// How many versions an observer may be behind. One that stays behind farther lets go of the version that it
-        /// knows, and its next change set is `isLost`: it begins anew. From 1; nil: any number.
+        /// knows, and its next change set is `isLost`: it begins anew. From 1; nil: a million.
         public var observerLag: Int?
         /// How many versions may be alive when a write begins: the newest one, and older ones that snapshots, frozen
         /// objects, observers that are not served, or stores that were not refreshed hold, in all processes. More are

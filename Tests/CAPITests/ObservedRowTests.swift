@@ -10,12 +10,15 @@ private final class Told {
     var kept: OpaquePointer?
     var keeps = false
     var isOfTable = true, isOfRows = true
+    /// What the handler does besides.
+    var deed: (() throws -> Void)?
 
     static let handler: objstore_change_handler = { changes, userdata in
         let told = Unmanaged<Told>.fromOpaque(userdata!).takeUnretainedValue()
         do {
             if told.keeps { try ok(objstore_changes_keep(changes, &told.kept)) }
             if told.isOfRows { told.lines.append(try told.describe(changes)) }
+            try told.deed?()
         } catch { told.lines.append("\(error)") }
         return .OBJSTORE_OK
     }
@@ -281,5 +284,109 @@ private final class Told {
         try ok(objstore_changes_close(told.kept))
         try ok(objstore_token_close(token))
         try ok(objstore_close(dogs.store))
+    }
+
+    /// As of any other kind: paused, silent, from a bookmark on, at an interval; how far it is behind.
+    @Test func theyRestAndComeBack() throws {
+        let dogs = try Dogs()
+        let told = Told(), values = Told(), rows = Told()
+        let tokens = [
+            try dogs.table(told, "GROUP(city) SELECT(city, @count)"), try dogs.values(values, "notes", "@self > 1"),
+            try dogs.table(rows, "age > 3 SELECT(age)"),
+        ]
+        func note(_ key: String, _ number: Int64, silent: Bool = false) throws {
+            try writing(dogs.store) { tx in
+                if silent { try ok(objstore_without_notifying(tx, tokens, tokens.count)) }
+                let map = objstore_collection_of(dogs.first, dogs.named["Dog.notes"])
+                try ok(objstore_map_set(tx, map, objstore_string(text(key)), objstore_int(number), nil))
+                try dogs.named.from(
+                    tx, "Dog", ["city": .value(objstore_string(text(key))), "age": .value(objstore_int(number))])
+            }
+        }
+        // What is noted below is kept so long.
+        let view = try liveView(dogs.store)
+        var frozen: OpaquePointer?
+        try ok(objstore_view_freeze(view, &frozen))
+        defer { for each in [frozen, view] { _ = objstore_view_close(each) } }
+        for token in tokens { try ok(objstore_token_pause(token)) }
+        try note("a", 4)
+        try dogs.deliver()
+        #expect(told.lines.isEmpty && values.lines.isEmpty && rows.lines.isEmpty)
+        for token in tokens {
+            var lag: UInt64 = 0
+            try ok(objstore_token_lag(token, &lag))
+            #expect(lag == 1)
+        }
+        // What he writes himself stands in his copy before he is told of the rest.
+        try note("b", 5, silent: true)
+        try note("c", 6)
+        var bookmarks = [objstore_bookmark](repeating: objstore_bookmark(), count: 3)
+        for (at, token) in tokens.enumerated() { try ok(objstore_token_bookmark(token, &bookmarks[at])) }
+        for token in tokens { try ok(objstore_token_resume(token)) }
+        try dogs.deliver()
+        #expect(told.take() == ["+2 | Bern 2, Genf 1, a 1, b 1", "+4 | Bern 2, Genf 1, a 1, b 1, c 1"])
+        #expect(values.take() == ["+0 | a: 4, b: 5", "+2 | a: 4, b: 5, c: 6"])
+        #expect(rows.take() == ["+2 | 5, 4, 4, 5", "+4 | 5, 4, 4, 5, 6"])
+        // Once more from what was noted, where nothing was silent.
+        for (at, token) in tokens.enumerated() {
+            try ok(objstore_token_pause(token))
+            try ok(objstore_token_since(token, &bookmarks[at]))
+            try ok(objstore_token_resume(token))
+        }
+        try dogs.deliver()
+        #expect(told.take() == ["+2 +3 +4 | Bern 2, Genf 1, a 1, b 1, c 1"])
+        #expect(values.take() == ["+0 +1 +2 | a: 4, b: 5, c: 6"])
+        #expect(rows.take() == ["+2 +3 +4 | 5, 4, 4, 5, 6"])
+        for token in tokens { try ok(objstore_token_set_interval(token, 3_600_000)) }
+        try note("d", 7)
+        try dogs.deliver()
+        try note("e", 8)
+        try dogs.deliver()
+        #expect(told.take().count == 1 && values.take().count == 1 && rows.take().count == 1)
+        try dogs.close()
+    }
+
+    /// View, results, sections, queries and values that observers were made of, inside of a handler.
+    @Test func whatObserversWereMadeOfIsClosedInside() throws {
+        let dogs = try Dogs(), view = try liveView(dogs.store), told = (0..<4).map { _ in Told() }
+        var results: OpaquePointer?, sections: OpaquePointer?, values: OpaquePointer?, tags: OpaquePointer?
+        let asked = try query(view, dogs.dog, "age > 0 SORT(age ASC)"),
+            groups = try query(view, dogs.dog, "GROUP(city)")
+        var tokens = [OpaquePointer?](repeating: nil, count: 4)
+        try ok(objstore_query_find(asked, view, &results))
+        try ok(objstore_sections_parse(results, text("city"), nil, 0, 0, &sections))
+        let list = objstore_collection_of(dogs.first, dogs.named["Dog.notes"])
+        try ok(objstore_query_values(view, list, text(""), nil, 0, &tags))
+        try ok(objstore_query_find_values(tags, view, &values))
+        try ok(objstore_results_observe(results, 0, Told.handler, told[0].me, Told.free, &tokens[0]))
+        try ok(objstore_sections_observe(sections, nil, nil, 0, 0, Told.handler, told[1].me, Told.free, &tokens[1]))
+        try ok(objstore_query_observe(groups, dogs.store, 0, Told.handler, told[2].me, Told.free, &tokens[2]))
+        try ok(objstore_query_observe(tags, dogs.store, 0, Told.handler, told[3].me, Told.free, &tokens[3]))
+        (told[0].isOfRows, told[1].isOfRows, told[3].isOfTable) = (false, false, false)
+        var closed = 0
+        told[0].deed = {
+            if closed > 0 { return }
+            try ok(objstore_values_close(values))
+            try ok(objstore_sections_close(sections))
+            try ok(objstore_results_close(results))
+            for query in [asked, groups, tags] { try ok(objstore_query_close(query)) }
+            try ok(objstore_view_close(view))
+            closed += 1
+        }
+        told[1].deed = { closed += 10 }
+        for age in 6...7 {
+            try writing(dogs.store) { tx in
+                try ok(objstore_set(tx, dogs.first, dogs.named["Dog.age"], objstore_int(Int64(age))))
+                try ok(objstore_set(tx, dogs.first, dogs.named["Dog.city"], objstore_string(text("C\(age)"))))
+                try ok(objstore_map_set(tx, list, objstore_string(text("age")), objstore_int(Int64(age)), nil))
+            }
+            try dogs.deliver()
+        }
+        #expect(closed == 21)
+        #expect(told[2].take() == ["+0 @0>2(1) | C6 1, Genf 1, Bern 1", "-0 +0 | C7 1, Genf 1, Bern 1"])
+        #expect(told[3].take() == ["+0 | age: 6", "~0>0 | age: 7"])
+        for token in tokens { try ok(objstore_token_close(token)) }
+        #expect(told.map(\.freed) == [1, 1, 1, 1])
+        try dogs.close()
     }
 }

@@ -58,7 +58,8 @@ package struct StoreConfiguration: Sendable {
             case .checkpointIdle: options.checkpointIdle < 0 ? -1 : options.checkpointIdle / 1_000_000
             case .logBytes: Int64(options.logBytesLimit)
             case .transactionBytes: Int64(options.transactionBytes)
-            case .versions, .queryBytes, .observerLag: .max
+            case .versions, .queryBytes: .max
+            case .observerLag: 1_000_000
             case .queryThreads: 1
             }
         }

@@ -67,5 +67,6 @@ func runObservers(_ arguments: Arguments) -> Int32 {
         \(histories) histories of observers of several processes from seed \(arguments.seed) in \
         \(Int(now() - start)) s, \(counts.text): \(violations) violations
         """)
-    return violations == 0 ? 0 : 1
+    if counts.told < arguments.told { print("change sets should be \(arguments.told) at least") }
+    return violations == 0 && counts.told >= arguments.told ? 0 : 1
 }
