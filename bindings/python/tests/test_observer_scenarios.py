@@ -258,6 +258,19 @@ with objstore.open(sys.argv[1], models=MODELS) as store:
 """
 
 
+def test_everything_follows_another_process(kennel):
+    """Every kind of observer of the kennel, while another process writes: at its end all copies are what is there, also
+    of sections, sets, tables, groups and plain values."""
+    arguments, told = [sys.executable, "-c", WRITER, str(kennel.path), "7"], 0
+    with subprocess.Popen(arguments, env=ENVIRONMENT) as writer:
+        while writer.poll() is None:
+            told += kennel.watching.wait(timeout=0.02)
+    assert writer.returncode == 0
+    kennel.follow("another process")
+    assert told > 2 * len(kennel.copies)
+    assert "the end" in next(copy.lines for copy in kennel.copies if copy.name == "some words")
+
+
 def test_async_for_over_everything(kennel):
     """Another process writes; loops in tasks follow results, projections, and a list and a dict, each by itself."""
     watching = kennel.watching
