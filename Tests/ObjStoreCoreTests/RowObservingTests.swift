@@ -347,4 +347,152 @@ import Testing
         last.close()
         try store.close()
     }
+
+    /// Each step is computed once, from the first on, and also after commits that concern nobody: all are lent one table.
+    @Test(arguments: ["GROUP(city) SELECT(city, @avg.rank)", "GROUP(city) SELECT(city, @min.box.size, @count)"])
+    func thoseWhoAskTheSameShareEachStep(text: String) throws {
+        let store = try Self.open(), view = try store.openView()
+        defer { view.close() }
+        let item = try view.findClass("Item"), box = try view.findClass("Box")
+        let names = try ["city", "rank", "box"].map { try view.findProperty(item, $0) }
+        let size = try view.findProperty(box, "size")
+        func write(_ body: (View) throws -> Void) throws {
+            let view = try store.begin(.atMost(5000))
+            try body(view)
+            _ = try view.commit()
+        }
+        var ids: [ObjectID] = [], boxes: [ObjectID] = []
+        try write { view in
+            for index in 0..<40 {
+                ids.append(
+                    try Self.create(view, item, names, [.int(Int64(index % 4)), .int(Int64(index)), .null]))
+            }
+            boxes.append(try Self.create(view, box, [size], [.int(1)]))
+        }
+        _ = try view.refresh()
+        var told: [Int: Table] = [:]
+        let observers = try (0..<4).map { number in
+            try store.observe(try view.anyQuery(item, parsing: text), ObserverOptions()) { changes in
+                told[number] = try? store.table(of: changes, before: false)
+                return nil
+            }
+        }
+        for round in 0..<12 {
+            // Of nothing that they ask; then one of them rests, and comes back.
+            if round % 3 == 1 {
+                try write { try $0.set(boxes[0], size, .int(Int64(round))) }
+                _ = try store.hub.deliver()
+                let other = try store.begin(.atMost(5000))
+                _ = try other.commit()
+            }
+            let isPaused = round % 4 == 3
+            if isPaused { observers[2].pause() }
+            try write { try $0.set(ids[round], names[0], .int(Int64(round + 10))) }
+            told = [:]
+            _ = try store.hub.deliver()
+            if isPaused {
+                observers[2].resume()
+                _ = try store.hub.deliver()
+            }
+            let first = try #require(told[0])
+            #expect(told.count == 4)
+            for (number, table) in told where !isPaused || number != 2 {
+                #expect(table === first, "round \(round), observer \(number)")
+            }
+        }
+        for observer in observers { observer.close() }
+        try store.close()
+    }
+
+    /// A column behind a link whose property a newer schema has dropped: all rows are told as deleted, and nothing more.
+    @Test func aColumnIsDropped() throws {
+        let folder = TestFolder()
+        func open(_ version: UInt64?, hasSize: Bool = true) throws -> Store {
+            var configuration = StoreConfiguration(), draft = SchemaDraft()
+            configuration.place = .file(folder["store"])
+            configuration.durability = .relaxed(milliseconds: 1000)
+            try draft.addClass("Item")
+            try draft.addClass("Box")
+            try draft.addProperty("Item", "city", .int, [])
+            try draft.addLink("Item", "box", to: "Box", .nullable)
+            try draft.addProperty("Box", "other", .int, [])
+            if hasSize { try draft.addProperty("Box", "size", .int, []) }
+            // Without a schema it is not refused whatever becomes of that.
+            if let version { (configuration.schema, configuration.schemaVersion) = (draft, version) }
+            return try Store.open(configuration)
+        }
+        try open(1).close()
+        let store = try open(nil), view = try store.openView()
+        defer { view.close() }
+        let item = try view.findClass("Item"), city = try view.findProperty(item, "city")
+        let first = try store.begin(.atMost(5000))
+        let object = try Self.create(first, item, [city], [.int(3)])
+        _ = try first.commit()
+        _ = try view.refresh()
+        var ends: [String: Int] = [:], told: [String: Int] = [:]
+        let texts = [
+            "SELECT(city, box.size)", "SORT(city ASC) SELECT(box.size)", "GROUP(box.size)",
+            "GROUP(city) SELECT(@sum.box.size)",
+            "LIMIT(3) SELECT(box.size + 1)", "SELECT(box.other)",
+        ]
+        let observers = try texts.map { text in
+            try store.observe(try view.anyQuery(item, parsing: text), ObserverOptions()) { changes in
+                told[text, default: 0] += 1
+                if changes.isOwnerDeleted {
+                    ends[text, default: 0] += 1
+                    if changes.indices?.deleted != [0] { Issue.record("\(text): \(changes.indices?.deleted ?? [])") }
+                }
+                return nil
+            }
+        }
+        try open(2, hasSize: false).close()
+        _ = try store.hub.deliver()
+        let second = try store.begin(.atMost(5000))
+        try second.set(object, city, .int(4))
+        _ = try second.commit()
+        _ = try store.hub.deliver()
+        for text in texts.dropLast() { #expect(ends[text] == 1 && told[text] == 1, "\(text)") }
+        #expect(ends["SELECT(box.other)"] == nil)
+        for observer in observers { observer.close() }
+        try store.close()
+    }
+
+    /// He has put a value there himself, and another has put back what was before: that is another one than he shows.
+    @Test func columnsDifferFromWhatIsShown() throws {
+        let store = try Self.open(), view = try store.openView()
+        defer { view.close() }
+        let item = try view.findClass("Item"), city = try view.findProperty(item, "city")
+        let rank = try view.findProperty(item, "rank")
+        func write(silencing observers: [Observer] = [], _ body: (View) throws -> Void) throws {
+            let view = try store.begin(.atMost(5000))
+            if !observers.isEmpty { try view.withoutNotifying(observers) }
+            try body(view)
+            _ = try view.commit()
+        }
+        var ids: [ObjectID] = []
+        try write { view in
+            for index in 0..<2 {
+                ids.append(try Self.create(view, item, [city, rank], [.int(1), .int(Int64(index))]))
+            }
+        }
+        _ = try view.refresh()
+        for text in ["SELECT(rank, city)", "SORT(rank ASC) SELECT(rank, city)", "GROUP(rank) SELECT(rank, @sum.city)"] {
+            var columns: [[Bool]] = []
+            let asked = try view.anyQuery(item, parsing: text)
+            let observer = try store.observe(asked, ObserverOptions()) { changes in
+                for index in 0..<changes.modified.count + changes.moved.count {
+                    columns.append(
+                        (0..<2).map { (try? changes.hasChanged(column: $0, atModification: UInt64(index))) ?? false })
+                }
+                return nil
+            }
+            try write(silencing: [observer]) { try $0.set(ids[0], city, .int(7)) }
+            try write { try $0.set(ids[0], city, .int(1)) }
+            try write(silencing: [observer]) { try $0.set(ids[1], city, .int(3)) }
+            _ = try store.hub.deliver()
+            #expect(columns == [[false, true]], "\(text)")
+            observer.close()
+        }
+        try store.close()
+    }
 }

@@ -171,30 +171,57 @@ package struct ListDifference {
         for place in 0..<after.count { counts[after.keys[place]]?.after += 1 }
         for place in coming { counts[after.keys[place]]?.list += 1 }
         for (key, count) in counts { gone[key] = max(gone[key] ?? 0, count.list - count.after) }
-        var keys: [Int64] = [], there: Set<Int64> = []
+        var keys: [Int64] = []
         for place in 0..<list.count {
             let key = list.keys[place]
-            if let count = gone[key], count > 0 {
-                gone[key] = count - 1
-            } else {
-                keys.append(key)
-                there.insert(key)
-            }
+            if let count = gone[key], count > 0 { gone[key] = count - 1 } else { keys.append(key) }
         }
-        for place in coming {
-            let key = after.keys[place]
-            if let order {
-                try order.insert(key, into: &keys)
-                continue
-            }
-            var behind = place - 1
-            while behind >= 0, !there.contains(after.keys[behind]) { behind -= 1 }
-            let at = behind < 0 ? 0 : (keys.lastIndex(of: after.keys[behind]) ?? -1) + 1
-            keys.insert(key, at: at)
-            there.insert(key)
+        if let order {
+            for place in coming { try order.insert(after.keys[place], into: &keys) }
+        } else {
+            keys = inserted(coming, into: keys)
         }
         let result = try KeyBuffer(expecting: keys.count)
         for key in keys { try result.append(key) }
+        return result
+    }
+
+    /// What comes, by its indices after, ascending, each behind the nearest of those before it that the list has.
+    private func inserted(_ coming: [Int], into keys: [Int64]) -> [Int64] {
+        // What comes behind each of the list, or of what has come, and before all: the last that came there first.
+        var all = keys, behind = [Int](repeating: -1, count: keys.count + 1), next: [Int] = []
+        var last: [Int64: Int] = [:], anchor = -1, number = 0
+        for (place, key) in keys.enumerated() { last[key] = place }
+        for (place, key) in (0..<after.count).lazy.map({ ($0, self.after.keys[$0]) }) {
+            guard number < coming.count else { break }
+            guard coming[number] == place else {
+                if let there = last[key] { anchor = there }
+                continue
+            }
+            next.append(behind[anchor + 1])
+            behind[anchor + 1] = all.count
+            behind.append(-1)
+            last[key] = all.count
+            anchor = all.count
+            all.append(key)
+            number += 1
+        }
+        // From the front: each, then what came behind it, and behind that.
+        var result: [Int64] = [], open: [Int] = []
+        func take(_ start: Int) {
+            if start >= 0 { open.append(start) }
+            while let one = open.popLast() {
+                result.append(all[one])
+                // What came behind the same, before it; and first what came behind this one.
+                if next[one - keys.count] >= 0 { open.append(next[one - keys.count]) }
+                if behind[one + 1] >= 0 { open.append(behind[one + 1]) }
+            }
+        }
+        take(behind[0])
+        for place in keys.indices {
+            result.append(keys[place])
+            take(behind[place + 1])
+        }
         return result
     }
 

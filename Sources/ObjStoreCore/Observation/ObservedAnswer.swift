@@ -180,8 +180,10 @@ struct ObservedAnswer {
         else { return nil }
         rows = known
         guard let few else { return .some(nil) }
-        if few.changed.modified.count > most { return nil }
-        guard try groups.advance(query, few.changed, from: before, to: reader.to) else { return nil }
+        let changed = few.changed
+        if changed.deleted.count + changed.inserted.count + changed.modified.count > most { return nil }
+        guard try groups.advance(query, changed, from: before, to: reader.to) else { return nil }
+        if !groups.isChanged { return .some(nil) }
         let found = ObservedRows(try groups.found(query, storeTag: query.objects.storeTag))
         var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
         told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)

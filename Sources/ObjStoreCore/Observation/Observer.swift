@@ -55,6 +55,8 @@ package final class Observer: @unchecked Sendable {
     var known: Snapshot?
     /// Nil: it is the shared one.
     private var answer: ObservedAnswer?
+    /// Of which version it was; nothing that was committed between that and the one that it knows concerned it.
+    private var answeredAt: UInt64 = 0
     /// As of the last claim.
     private var shared: SharedAnswer?
     /// It is told of positions.
@@ -79,6 +81,7 @@ package final class Observer: @unchecked Sendable {
         isPaused = options.isPaused
         self.handler = handler
         knownVersion = known.version
+        answeredAt = known.version
     }
 
     /// Ends it. Its handler is not called again after this returns; where another thread runs it, that call is
@@ -119,7 +122,7 @@ package final class Observer: @unchecked Sendable {
         }
         isGone = try scope.isOver(in: snapshot) && !scope.isCollection
         answer = isGone ? ObservedAnswer() : try find(in: snapshot)
-        known = snapshot
+        (known, answeredAt) = (snapshot, snapshot.version)
         let changes = try initial(isLost: true)
         if scope.key != nil { changes.isOfDeletedObject = try !scope.isThere(in: snapshot) }
         return changes
@@ -150,16 +153,18 @@ package final class Observer: @unchecked Sendable {
         if case .collection(let collection) = scope.way { return try advance(collection, [(reader, false)]) }
         if let end = try end([(reader, false)]) { return end }
         guard let before = known else { return nil }
-        if answer == nil, let shared {
-            if let step = try shared.step(scope, from: before, reader) {
-                known = reader.to
+        let range = min(answeredAt, before.version)...before.version
+        share(range)
+        if let shared {
+            if let step = try shared.step(scope, from: before, in: range, reader) {
+                (known, answeredAt, answer) = (reader.to, reader.to.version, nil)
                 return told(step, before, reader.to)
             }
-            answer = try find(in: before)
+            if answer == nil { answer = try find(in: before) }
         }
         let step = try answer?.advance(scope, from: before, reader) ?? nil
-        known = reader.to
-        share()
+        (known, answeredAt) = (reader.to, reader.to.version)
+        share(answeredAt...answeredAt)
         return told(step, before, reader.to)
     }
 
@@ -170,20 +175,22 @@ package final class Observer: @unchecked Sendable {
         if let end = try end(parts) { return end }
         guard let before = known, let after = parts.last?.reader.to else { return nil }
         if answer == nil {
-            if let copy = shared?.copy(at: before.version) { answer = copy } else { answer = try find(in: before) }
+            let range = min(answeredAt, before.version)...before.version
+            if let copy = shared?.copy(in: range) { answer = copy } else { answer = try find(in: before) }
         }
         let step = try answer?.advance(scope, from: before, parts) ?? nil
-        known = after
-        share()
+        (known, answeredAt) = (after, after.version)
+        share(answeredAt...answeredAt)
         let changes = told(step, before, after)
         changes?.silentVersions = parts.compactMap { $0.isSilent ? $0.reader.to : nil }
+        changes?.columns?.silent = parts.compactMap { $0.isSilent ? ($0.reader.from, $0.reader.to) : nil }
         return changes
     }
 
     /// The answer in a version that it is going to know.
     func answer(in snapshot: Snapshot) throws(StoreError) {
         answer = scope.observesCommits ? nil : try find(in: snapshot)
-        isGone = false
+        (isGone, answeredAt) = (false, snapshot.version)
     }
 
     /// Nil: what it asks can be asked still.
@@ -193,10 +200,10 @@ package final class Observer: @unchecked Sendable {
             if try before.schemaRef() == after.schemaRef() || scope.isAskable(in: after.schema) { return nil }
             let changes = try VanishedAnswer(scope, from: before, parts).told(hasPositions: hasPositions)
             changes?.describe(scope)
-            (known, isGone) = (after, true)
+            (known, isGone, answeredAt) = (after, true, after.version)
             return .some(changes)
         }
-        (known, answer) = (after, ObservedAnswer())
+        (known, answer, answeredAt) = (after, ObservedAnswer(), after.version)
         return .some(nil)
     }
 
@@ -205,8 +212,10 @@ package final class Observer: @unchecked Sendable {
     }
 
     /// Has no answer of its own where others have it, too.
-    private func share() {
-        if let shared, let answer, let known, shared.takes(answer, at: known.version) { self.answer = nil }
+    ///
+    /// - Parameter range: the versions that it is of.
+    private func share(_ range: ClosedRange<UInt64>) {
+        if let shared, let answer, !isGone, shared.takes(answer, in: range) { self.answer = nil }
     }
 
     private func told(_ step: ObservedAnswer.Step?, _ before: Snapshot, _ after: Snapshot) -> ChangeSet? {
@@ -256,7 +265,7 @@ package final class Observer: @unchecked Sendable {
 
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
-        known = changes.before
+        (known, answeredAt) = (changes.before, changes.before.version)
         if isGone {
             isGone = false
             return

@@ -6,43 +6,50 @@
 ///            ╰─── the same step ─────► version 8        all others
 ///  version 5 ──── his own answer, asked anew ────►      one that has stayed behind, till he is where the others are
 /// ```
+/// Commits that concern nobody leave the answer as it is, and move those on who have it without asking it. So who has
+/// had the answer of one version, and was not concerned up to another one, takes it from any version in between.
 final class SharedAnswer: @unchecked Sendable {
     private let lock = Lock()
     // Under the lock.
     /// Nil: nobody has brought one yet.
     private var answer: ObservedAnswer?
     private var version: UInt64 = 0
-    /// The last step.
-    private var last: (from: UInt64, to: UInt64, step: ObservedAnswer.Step?)?
+    /// The last step, from one of these versions.
+    private var last: (from: ClosedRange<UInt64>, to: UInt64, step: ObservedAnswer.Step?)?
 
     /// Nil: it is of another version, and the observer has to find an answer of his own.
+    ///
+    /// - Parameter range: the versions in which he knows that the answer is what he has had.
     func step(
-        _ scope: ObserverScope, from before: Snapshot, _ reader: ChangeReader
+        _ scope: ObserverScope, from before: Snapshot, in range: ClosedRange<UInt64>, _ reader: ChangeReader
     ) throws(StoreError) -> ObservedAnswer.Step?? {
         lock.lock()
         defer { lock.unlock() }
-        if let last, last.from == before.version || InjectedBug.active(.sharedStep), last.to == reader.to.version {
+        if let last, last.from.overlaps(range) || InjectedBug.active(.sharedStep), last.to == reader.to.version {
             return .some(last.step)
         }
-        guard version == before.version, answer != nil else { return nil }
+        guard range.contains(version), answer != nil else { return nil }
         let step = try answer.unsafelyUnwrappedInPlace { (answer) throws(StoreError) in
             try answer.advance(scope, from: before, reader)
         }
         version = reader.to.version
         var kept = step
         kept?.listBefore = nil
-        last = (before.version, version, kept)
+        last = (range, version, kept)
         return .some(step)
     }
 
     /// A copy for one who goes on by himself.
-    func copy(at version: UInt64) -> ObservedAnswer? { lock.withLock { self.version == version ? answer : nil } }
+    func copy(in range: ClosedRange<UInt64>) -> ObservedAnswer? {
+        lock.withLock { range.contains(version) ? answer : nil }
+    }
 
-    /// Whether an observer who has come to a version needs no answer of his own any more.
-    func takes(_ one: ObservedAnswer, at version: UInt64) -> Bool {
+    /// Whether an observer who has an answer of some versions needs none of his own any more. Of two the newer one is
+    /// kept.
+    func takes(_ one: ObservedAnswer, in range: ClosedRange<UInt64>) -> Bool {
         lock.withLock {
-            if answer == nil { (answer, self.version) = (one, version) }
-            return self.version == version
+            if answer == nil || version < range.lowerBound { (answer, version) = (one, range.upperBound) }
+            return range.contains(version)
         }
     }
 }

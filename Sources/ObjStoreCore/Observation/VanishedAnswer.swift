@@ -68,8 +68,7 @@ extension ObserverScope {
     func isAskable(in schema: Schema) -> Bool {
         if case .stretch(let stretch) = query.origin, (try? schema.index(stretch.indexID)) == nil { return false }
         if let rows, !rows.isAskable(in: schema) { return false }
-        return schema.has(Array(reads.properties))
-            && reads.classes.allSatisfy { $0 >= schema.classes.count || !schema.classes[$0].isDropped }
+        return schema.hasAll(of: reads)
     }
     /// Whether nothing more is to be told from a version on: what it is about was dropped, or its owner is deleted.
     func isOver(in snapshot: Snapshot) throws(StoreError) -> Bool {
@@ -79,5 +78,12 @@ extension ObserverScope {
         if rows?.owner != nil { return try !hasOwner(in: snapshot) }
         guard let owner = query.origin.collection?.owner else { return false }
         return try snapshot.trees.objects(try snapshot.schema.cls(owner.classID)).find(owner.key) == nil
+    }
+}
+
+extension Schema {
+    /// Whether nothing was dropped that an answer depends on.
+    func hasAll(of reads: QueryReads) -> Bool {
+        has(Array(reads.properties)) && reads.classes.allSatisfy { $0 >= classes.count || !classes[$0].isDropped }
     }
 }

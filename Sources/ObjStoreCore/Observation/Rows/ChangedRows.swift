@@ -65,8 +65,12 @@ extension ChangeSet {
 }
 
 /// In which columns the rows of a table have other values, whose objects were modified: looked for when it is asked.
+///
+/// What the reader has written himself he shows as it was then, and not as it was before.
 final class ColumnMasks: @unchecked Sendable {
     private let query: TableQuery
+    /// From which versions to which ones he has written, oldest first.
+    var silent: [(from: Snapshot, to: Snapshot)] = []
     private let lock = Lock()
     private var found: [UInt64]?
 
@@ -80,7 +84,22 @@ final class ColumnMasks: @unchecked Sendable {
             if !keys.isEmpty {
                 try Memory.check(for: keys.count * words, each: 8)
                 let old = try RowValues(query, changes.before), new = try RowValues(query, changes.after)
-                for key in keys { masks += try old.mask(of: key, new, words) }
+                let own = try silent.map { (part) throws(StoreError) in
+                    (from: try RowValues(query, part.from), to: try RowValues(query, part.to))
+                }
+                for key in keys {
+                    var shown = try old.valuesIfThere(of: key)
+                    for part in own {
+                        guard let was = try part.from.valuesIfThere(of: key),
+                            let now = try part.to.valuesIfThere(of: key)
+                        else { continue }
+                        if shown == nil { shown = now }
+                        for column in now.indices where !was[column].isSame(as: now[column]) {
+                            shown?[column] = now[column]
+                        }
+                    }
+                    masks += RowValues.mask(shown, try new.valuesIfThere(of: key), words)
+                }
             }
             found = masks
             return masks

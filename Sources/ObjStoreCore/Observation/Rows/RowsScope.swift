@@ -18,7 +18,7 @@ enum RowsScope: Sendable {
     /// Whether a schema has all that is shown, with the kind that it had.
     func isAskable(in schema: Schema) -> Bool {
         switch self {
-        case .table(let query): return schema.has(Array(query.values.flatMap(\.properties)))
+        case .table: return schema.hasAll(of: reads)
         case .values(let query):
             let index = ClassID.index(query.collection.owner.classID)
             if index >= schema.classes.count { return true }
@@ -140,22 +140,24 @@ final class RowValues {
     }
 
     /// Of an object that is there. Bytes lie in the version.
-    func values(of key: Int64) throws(StoreError) -> [Value] {
-        let row = try finder.row(key)
-        return try readers.map { (reader) throws(StoreError) in try reader.value(row) }
+    func values(of key: Int64) throws(StoreError) -> [Value] { try values(try finder.row(key)) }
+
+    /// Nil: the version does not have it.
+    func valuesIfThere(of key: Int64) throws(StoreError) -> [Value]? {
+        guard let row = try finder.find(key) else { return nil }
+        return try values(row)
     }
 
-    /// In which columns an object has another value in another version; all, where one does not have it.
-    func mask(of key: Int64, _ other: RowValues, _ words: Int) throws(StoreError) -> [UInt64] {
+    private func values(_ row: RowPosition) throws(StoreError) -> [Value] {
+        try readers.map { (reader) throws(StoreError) in try reader.value(row) }
+    }
+
+    /// In which columns values differ; all, where there are none of one side.
+    static func mask(_ before: [Value]?, _ after: [Value]?, _ words: Int) -> [UInt64] {
+        guard let before, let after else { return [UInt64](repeating: .max, count: words) }
         var mask = [UInt64](repeating: 0, count: words)
-        let before = try finder.find(key), after = try other.finder.find(key)
-        for index in readers.indices {
-            if let before, let after,
-                try readers[index].value(before).isSame(as: try other.readers[index].value(after))
-            {
-                continue
-            }
-            mask[index >> 6] |= 1 << UInt64(index & 63)
+        for column in before.indices where !before[column].isSame(as: after[column]) {
+            mask[column >> 6] |= 1 << UInt64(column & 63)
         }
         return mask
     }

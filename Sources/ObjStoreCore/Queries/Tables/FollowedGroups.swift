@@ -32,6 +32,8 @@ struct FollowedGroups {
     private var texts: [KeptTexts] = []
     /// How many objects are in the groups.
     private(set) var objects: Int = 0
+    /// Something about a group is another one than when it was found.
+    private(set) var isChanged = false
 
     /// Nil: something is asked that cannot be followed.
     init?(_ groups: AskedGroups, _ query: TableQuery) throws(StoreError) {
@@ -76,11 +78,14 @@ struct FollowedGroups {
         _ query: TableQuery, _ changes: ClassChanges, from before: Snapshot, to after: Snapshot
     ) throws(StoreError) -> Bool {
         guard let slots = query.grouping?.slots else { return false }
+        isChanged = !changes.deleted.isEmpty || !changes.inserted.isEmpty
         let old = try RowValues(query, before), new = try RowValues(query, after)
         for key in changes.deleted { if try !take(key, try old.values(of: key), slots) { return false } }
         for key in changes.inserted { if try !put(key, try new.values(of: key), slots) { return false } }
         for key in changes.modified {
             let was = try old.values(of: key), now = try new.values(of: key)
+            if was.elementsEqual(now, by: { $0.isSame(as: $1) }) { continue }
+            isChanged = true
             guard FollowedGroups.name(was[..<keyCount]) == FollowedGroups.name(now[..<keyCount]) else {
                 if try !take(key, was, slots) { return false }
                 if try !put(key, now, slots) { return false }
@@ -100,7 +105,7 @@ struct FollowedGroups {
         // One of no keys is there without objects.
         if counts[group] == 0 && keyCount > 0 {
             numbers[name(group)] = nil
-            order.removeAll { $0 == Int32(group) }
+            order.remove(at: place(group))
             return true
         }
         if keyCount > 0 && firsts[group] == key { return false }
@@ -124,8 +129,8 @@ struct FollowedGroups {
             numbers[self.name(group)] = group
             insert(group)
         } else if key < firsts[group] || counts[group] == 0 {
+            order.remove(at: place(group))
             firsts[group] = key
-            order.removeAll { $0 == Int32(group) }
             insert(group)
         }
         counts[group] += 1
@@ -133,13 +138,16 @@ struct FollowedGroups {
         return replace(nil, values, group, slots)
     }
 
-    private mutating func insert(_ group: Int) {
+    private mutating func insert(_ group: Int) { order.insert(Int32(group), at: place(group)) }
+
+    /// Where a group is by its first object, or would be.
+    private func place(_ group: Int) -> Int {
         var low = 0, high = order.count
         while low < high {
             let middle = (low + high) / 2
             if firsts[Int(order[middle])] < firsts[group] { low = middle + 1 } else { high = middle }
         }
-        order.insert(Int32(group), at: low)
+        return low
     }
 
     /// Values of an object in place of those that it had.
