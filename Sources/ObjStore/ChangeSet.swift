@@ -9,8 +9,8 @@ internal import ObjStoreCore
 /// }
 /// for dog in change.deleted { print("\(dog.name) is gone") }
 /// ```
-/// Objects are frozen: `deleted` as they were before, the others as they are after. It keeps both versions: let go of
-/// it. Any thread. After the store was closed, objects are as those of any closed store.
+/// Objects are frozen: `deleted` and `modifiedBefore` as they were before, the others as they are after. It keeps both
+/// versions: let go of it. Any thread. After the store was closed, objects are as those of any closed store.
 public struct ChangeSet<Element: Object>: Sendable {
     let changes: ObjStoreCore.ChangeSet
     private let question: Results<Element>.Question
@@ -73,65 +73,17 @@ public struct ChangeSet<Element: Object>: Sendable {
     /// Where an object was, and where it is.
     public typealias Move = PositionMove
 
-    // MARK: Objects, ascending by position, or in the order of creation
-
     /// The results as they are after the change, frozen.
     public var results: Results<Element> {
         do throws(ObjStoreError) { return Results(try sides.space(before: false), question) } catch {
             return Results(sides.live, .failed(error))
         }
     }
-    /// As they were before they went.
-    public var deleted: ChangedObjects<Element> { objects(changes.deleted, before: true) }
-    public var inserted: ChangedObjects<Element> { objects(changes.inserted) }
-    public var modified: ChangedObjects<Element> { objects(changes.modified) }
-    /// Those of `moves`, which are in none of the others.
-    public var moved: ChangedObjects<Element> { objects(changes.moved) }
-    /// The objects of `modified` as they were.
-    public var modifiedBefore: ChangedObjects<Element> { objects(changes.modified, before: true) }
+}
 
-    private func objects(_ keys: [Int64], before: Bool = false) -> ChangedObjects<Element> {
-        ChangedObjects(keys, sides, before: before)
-    }
-
-    /// Whether a property was written in the object `modified[index]`.
-    ///
-    /// Errors: `.outOfRange`, `.invalidQuery` (the key path is none of a `@Persisted` property).
-    public func hasChanged(_ keyPath: PartialKeyPath<Element>, at index: Int) throws(ObjStoreError) -> Bool {
-        let property = try KeyPaths.property(keyPath)
-        let binding = try sides.live.binding(Element.self)
-        return try core { () throws(StoreError) in
-            try changes.hasChanged(
-                binding.properties[Int(property.index)],
-                atModification: try changes.row(ofModification: index))
-        }
-    }
-
-    /// Names of the properties that were written in the object `modified[index]`. Errors: `.outOfRange`.
-    public func changedProperties(at index: Int) throws(ObjStoreError) -> [String] {
-        try changed(sides.live.binding(Element.self), at: index).map(\.name)
-    }
-
-    /// The same of the object `moved[index]`. Errors: `.outOfRange`.
-    public func changedProperties(ofMove index: Int) throws(ObjStoreError) -> [String] {
-        let row = try core { () throws(StoreError) in try changes.row(ofMove: index) }
-        return try changed(sides.live.binding(Element.self), row: row).map(\.name)
-    }
-
-    private func changed(_ binding: ClassBinding, at index: Int) throws(ObjStoreError) -> [ClassInfo.Property] {
-        try changed(binding, row: try core { () throws(StoreError) in try changes.row(ofModification: index) })
-    }
-
-    private func changed(_ binding: ClassBinding, row: UInt64) throws(ObjStoreError) -> [ClassInfo.Property] {
-        try core { () throws(StoreError) in
-            var properties: [ClassInfo.Property] = []
-            for property in binding.info.properties
-            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: row) {
-                properties.append(property)
-            }
-            return properties
-        }
-    }
+extension ChangeSet: _ObjectChanges {
+    public typealias ChangedObject = Element
+    public var _changed: _ChangedLists { _ChangedLists(changes: changes, sides: sides) }
 
     /// The one object that is observed as it is now, of a change set that came too late to say more; nil: it is gone.
     func objectNow(_ key: Int64) throws(ObjStoreError) -> Element? {
@@ -146,7 +98,7 @@ public struct ChangeSet<Element: Object>: Sendable {
         guard let new = modified.first, let old = modifiedBefore.first else { return .deleted }
         return .change(
             new,
-            try changed(sides.live.binding(Element.self), at: 0).map { property in
+            try written(row: 0).map { property in
                 PropertyChange(
                     name: property.name, oldValue: ClassInfo.unwrap(property.accessor._anyValue(old, property.offset)),
                     newValue: ClassInfo.unwrap(property.accessor._anyValue(new, property.offset)))
@@ -168,36 +120,6 @@ public struct PropertyChange {
     public let name: String
     public let oldValue: Any?
     public let newValue: Any?
-}
-
-/// Frozen objects of a ``ChangeSet``, made on first use.
-public struct ChangedObjects<Element: Object>: RandomAccessCollection, Sendable {
-    private let keys: [Int64]
-    private let sides: ChangeSides
-    private let isBefore: Bool
-
-    init(_ keys: [Int64], _ sides: ChangeSides, before: Bool) {
-        self.keys = keys
-        self.sides = sides
-        isBefore = before
-    }
-
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { keys.count }
-
-    /// Where there is none, or the store was closed: an invalid object, and the error is reported as by accessors.
-    public subscript(index: Int) -> Element {
-        do throws(ObjStoreError) {
-            guard keys.indices.contains(index) else {
-                throw ObjStoreError(.outOfRange, "index \(index) of \(keys.count) changed objects")
-            }
-            let space = try sides.space(before: isBefore)
-            return space.materialise(Element.self, try space.binding(Element.self), keys[index])
-        } catch {
-            sides.live.handle.reports.report(error)
-            return sides.live.invalid()
-        }
-    }
 }
 
 /// The two versions of a change set as spaces of objects, made on first use.

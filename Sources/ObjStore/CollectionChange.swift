@@ -102,17 +102,10 @@ extension CollectionChange where Observed: _KeyedCollection {
     public var modifiedKeys: [Observed.Key] { changes.mapKeys(\.modified) }
 }
 
-extension CollectionChange where Observed: _ListedObjects {
-    /// As they were before they went.
-    public var deleted: ChangedObjects<Observed.QueriedObject> { ChangedObjects(changes.deleted, sides, before: true) }
-    public var inserted: ChangedObjects<Observed.QueriedObject> {
-        ChangedObjects(changes.inserted, sides, before: false)
-    }
-    public var modified: ChangedObjects<Observed.QueriedObject> {
-        ChangedObjects(changes.modified, sides, before: false)
-    }
-    /// Those of `moves`, which are in none of the others.
-    public var moved: ChangedObjects<Observed.QueriedObject> { ChangedObjects(changes.moved, sides, before: false) }
+/// Of a list or set of objects.
+extension CollectionChange: _ObjectChanges where Observed: _ListedObjects {
+    public typealias ChangedObject = Observed.QueriedObject
+    public var _changed: _ChangedLists { _ChangedLists(changes: changes, sides: sides) }
 }
 
 /// A map, whose entries have keys.

@@ -56,6 +56,8 @@ import Testing
             change.deletions == [0, 1] && change.insertions == [1, 2] && change.moves == [PositionMove(from: 0, to: 1)])
         #expect(change.deleted.map { $0.name } == [.string("b")] && change.inserted.map { $0.name } == [.string("d")])
         #expect(change.moved.map { $0.name } == [.string("renamed")])
+        #expect(try change.changedProperties(ofMove: 0) == ["name"])
+        #expect(code { try change.changedProperties(at: 0) } == .outOfRange, "that is the move")
         #expect(change.collection.objects.map { $0?.name } == [.string("c"), .string("renamed"), .string("d")])
         #expect(change.collectionBefore.objects.map { $0?.name } == [.string("a"), .string("b"), .string("c")])
         _ = ages.take()
@@ -64,6 +66,10 @@ import Testing
         change = try #require(told.take().first)
         #expect(change.modifications == [1] && change.modified.map { $0.age } == [.int(7)])
         #expect(change.modifiedBefore.map { $0.age } == [.int(0)] && ages.take() == [[1]])
+        #expect(try change.changedProperties(at: 0) == ["age"] && change.hasChanged("age", at: 0))
+        #expect(try !change.hasChanged("name", at: 0))
+        #expect(code { try change.hasChanged("wings", at: 0) } == .noSuchProperty)
+        #expect(code { try change.hasChanged("age", at: 1) } == .outOfRange)
         // Its name is on no path of the second one.
         try store.write { _ in pets.object(at: 1)?.name = "again" }
         try store.deliver()
@@ -101,6 +107,7 @@ import Testing
         #expect(
             list.insertions == [3] && list.modifications == [1] && list.inserted.isEmpty && list.insertedKeys.isEmpty)
         #expect(list.collection.values == [.string("x"), .string("new"), .string("z"), .string("last")])
+        #expect(list.modifiedBefore.isEmpty && code { try list.changedProperties(at: 0) } == .outOfRange)
         #expect(sets.take().map(\.insertions) == [[0, 1]])
         #expect(map.insertedKeys == [.string("one")] && map.collection.value(forKey: "one") == .int(1))
         #expect(links.take().map(\.insertedKeys) == [[.int(9)]])

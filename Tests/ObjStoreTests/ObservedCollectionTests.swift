@@ -4,6 +4,7 @@ import Testing
 private final class Friend: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var name = ""
+    @Persisted var age = 0
 }
 
 private final class Person: Object {
@@ -12,6 +13,7 @@ private final class Person: Object {
     @Persisted var marks: MutableSet<Int>
     @Persisted var notes: Map<String, Int>
     @Persisted var friends: List<Friend>
+    @Persisted var circle: MutableSet<Friend>
     @Persisted var named: Map<String, Friend?>
 }
 
@@ -119,6 +121,47 @@ private final class Person: Object {
         #expect(try #require(list.take().first).deleted.map(\.name) == ["Anna"])
         // The key stays, and has nil.
         #expect(try #require(map.take().first).modifiedKeys == ["one"])
+        for token in tokens { token.invalidate() }
+        try store.close()
+    }
+
+    /// Old and new values, and names of what was written, as of results.
+    @Test func writtenInObjects() throws {
+        let (store, person) = try person()
+        let friends = try store.write { tx in
+            let friends = try ["Ann", "Bob", "Eve"].enumerated().map { try tx.create(Friend.self, value: [$0, $1]) }
+            person.friends.append(objectsIn: friends)
+            person.circle.insert(objectsIn: friends)
+            return friends
+        }
+        let list = Received<CollectionChange<List<Friend>>>(), set = Received<CollectionChange<MutableSet<Friend>>>()
+        let tokens = [try person.friends.observe { list.append($0) }, try person.circle.observe { set.append($0) }]
+        _ = (try store.deliver(), list.take(), set.take())
+        try store.write { _ in
+            person.friends.move(from: 0, to: 2)
+            friends[0].age = 8
+            (friends[1].name, friends[1].age) = ("Robert", 7)
+        }
+        #expect(try store.deliver() == 2)
+        let moving = try #require(list.take().first), among = try #require(set.take().first)
+        #expect(moving.moves == [.init(from: 0, to: 2)] && moving.moved.map(\.age) == [8])
+        #expect(moving.modifications == [0] && moving.modificationsBefore == [1])
+        #expect(moving.modified.map(\.name) == ["Robert"] && moving.modifiedBefore.map(\.name) == ["Bob"])
+        #expect(try moving.changedProperties(at: 0) == ["name", "age"])
+        #expect(try moving.changedProperties(ofMove: 0) == ["age"])
+        #expect(try moving.hasChanged(\.age, at: 0) && !moving.hasChanged(\.id, at: 0))
+        for index in [-1, 1] {
+            #expect(code { try moving.changedProperties(at: index) } == .outOfRange)
+            #expect(code { try moving.changedProperties(ofMove: index) } == .outOfRange)
+            #expect(code { try moving.hasChanged(\.age, at: index) } == .outOfRange)
+        }
+        #expect(code { try moving.hasChanged(\.name.count, at: 0) } == .invalidQuery)
+        #expect(among.modified.map(\.name) == ["Ann", "Robert"] && among.modified.map(\.age) == [8, 7])
+        #expect(among.modifiedBefore.map(\.name) == ["Ann", "Bob"] && among.modifiedBefore.map(\.age) == [0, 0])
+        #expect(try among.modified.indices.map { try among.changedProperties(at: $0) } == [["age"], ["name", "age"]])
+        #expect(try among.hasChanged(\.name, at: 1) && !among.hasChanged(\.name, at: 0))
+        #expect(code { try among.changedProperties(at: 2) } == .outOfRange)
+        #expect(code { try among.changedProperties(ofMove: 0) } == .outOfRange)
         for token in tokens { token.invalidate() }
         try store.close()
     }

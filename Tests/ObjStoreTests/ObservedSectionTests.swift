@@ -202,6 +202,44 @@ private enum S {
         all.invalidate()
     }
 
+    /// Old and new values, and names of what was written, as of results.
+    @Test func writtenInObjects() throws {
+        let store = try kennel(), items = store.objects(S.Item.self), sections = items.sectioned(by: \.age)
+        try store.write { tx in for id in 0..<4 { try tx.create(S.Item.self, value: ["id": id, "age": id / 2]) } }
+        let received = Received<SectionChangeSet<Int, S.Item>>()
+        let all = try sections.observe { received.append($0) }, one = try sections[1].observe { received.append($0) }
+        try store.deliver()
+        _ = received.take()
+        try store.write { _ in
+            (items[0].name, items[0].height) = ("x", 2)
+            (items[1].age, items[1].bonus) = (1, 5)
+            items[3].name = "y"
+        }
+        try store.deliver()
+        let changes = received.take()
+        #expect(changes.count == 2)
+        let change = changes[0], own = changes[1]
+        #expect(change.modified.map(\.name) == ["x", "y"] && change.modifiedBefore.map(\.name) == ["", ""])
+        #expect(change.modifications.map(\.description) == ["[0][0]", "[1][2]"])
+        #expect(change.modificationsBefore.map(\.description) == ["[0][0]", "[1][1]"])
+        #expect(
+            try change.changedProperties(at: 0) == ["height", "name"] && change.changedProperties(at: 1) == ["name"])
+        #expect(change.moved.map(\.id) == [1] && change.moves.map(\.to.description) == ["[1][0]"])
+        #expect(try change.changedProperties(ofMove: 0) == ["age", "bonus"])
+        #expect(try change.hasChanged(\.height, at: 0) && !change.hasChanged(\.height, at: 1))
+        for index in [-1, 2] {
+            #expect(code { try change.changedProperties(at: index) } == .outOfRange)
+            #expect(code { try change.hasChanged(\.height, at: index) } == .outOfRange)
+            #expect(code { try change.changedProperties(ofMove: index) } == .outOfRange)
+        }
+        #expect(own.inserted.map(\.id) == [1] && own.modifiedBefore.map(\.id) == [3])
+        #expect(own.modified.map(\.name) == ["y"] && own.modifiedBefore.map(\.name) == [""])
+        #expect(try own.changedProperties(at: 0) == ["name"])
+        #expect(code { try own.changedProperties(ofMove: 0) } == .outOfRange)
+        one.invalidate()
+        all.invalidate()
+    }
+
     @Test func sequences() async throws {
         let store = try kennel(), items = store.objects(S.Item.self)
         try store.write { tx in try tx.create(S.Item.self, value: ["id": 0, "age": 1]) }

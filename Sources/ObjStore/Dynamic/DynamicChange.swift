@@ -119,30 +119,37 @@ public typealias DynamicResultsChange = DynamicChange<DynamicResults>
 extension DynamicChange where Observed == DynamicResults {
     /// The results as they are after the change, frozen.
     public var results: DynamicResults { shown(before: false) }
+}
 
+// MARK: What was written in objects
+
+extension DynamicChange {
     /// Whether a property was written in the object `modified[index]`.
     ///
-    /// Errors: `.outOfRange`, `.noSuchProperty`.
+    /// Errors: `.outOfRange` (also where what is observed has no objects), `.noSuchProperty`.
     public func hasChanged(_ name: String, at index: Int) throws(ObjStoreError) -> Bool {
         let view = try sides.space(before: false).view
         return try core { () throws(StoreError) in
-            let row = try changes.row(ofModification: index)
+            let row = try ofObjects().row(ofModification: index)
             return try changes.hasChanged(try view.findProperty(classID, name), atModification: row)
         }
     }
 
     /// Names of the properties that were written in the object `modified[index]`. Errors: `.outOfRange`.
     public func changedProperties(at index: Int) throws(ObjStoreError) -> [String] {
-        try changed(row: try core { () throws(StoreError) in try changes.row(ofModification: index) }).map(\.name)
+        try changed(row: try core { () throws(StoreError) in try ofObjects().row(ofModification: index) }).map(\.name)
     }
 
     /// The same of the object `moved[index]`. Errors: `.outOfRange`.
     public func changedProperties(ofMove index: Int) throws(ObjStoreError) -> [String] {
-        try changed(row: try core { () throws(StoreError) in try changes.row(ofMove: index) }).map(\.name)
+        try changed(row: try core { () throws(StoreError) in try ofObjects().row(ofMove: index) }).map(\.name)
     }
-}
 
-extension DynamicChange {
+    private func ofObjects() throws(StoreError) -> ObjStoreCore.ChangeSet {
+        if changes.elements == .objects { return changes }
+        throw StoreError(.outOfRange, "what was modified are no objects, in which properties are written")
+    }
+
     private var classID: UInt32 { changes.object(0, tag: 0).classID }
 
     /// The moves follow the modifications.

@@ -9,8 +9,8 @@ internal import ObjStoreCore
 /// case .update(let dogs, let deletions, let insertions, let modifications, let newSections, let oldSections): …
 /// }
 /// ```
-/// Objects and sections are frozen: `deleted` as they were before, the others as they are after. It keeps both
-/// versions: let go of it. Any thread.
+/// Objects and sections are frozen: `deleted` and `modifiedBefore` as they were before, the others as they are after.
+/// It keeps both versions: let go of it. Any thread.
 public struct SectionChangeSet<Key: CollectionElement, SectionElement: Object>: Sendable {
     let changes: ObjStoreCore.ChangeSet
     private let origin: SectionedResults<Key, SectionElement>
@@ -133,13 +133,11 @@ public struct SectionChangeSet<Key: CollectionElement, SectionElement: Object>: 
     }
     /// The one section that is observed, as it is after the change, frozen; nil: it is not there, or all are observed.
     public var section: ResultsSection<Key, SectionElement>? { one.flatMap { sections.section(with: $0.value) } }
+}
 
-    /// As they were before they went.
-    public var deleted: ChangedObjects<SectionElement> { ChangedObjects(changes.deleted, sides, before: true) }
-    public var inserted: ChangedObjects<SectionElement> { ChangedObjects(changes.inserted, sides, before: false) }
-    public var modified: ChangedObjects<SectionElement> { ChangedObjects(changes.modified, sides, before: false) }
-    /// Those of `moves`, which are in none of the others.
-    public var moved: ChangedObjects<SectionElement> { ChangedObjects(changes.moved, sides, before: false) }
+extension SectionChangeSet: _ObjectChanges {
+    public typealias ChangedObject = SectionElement
+    public var _changed: _ChangedLists { _ChangedLists(changes: changes, sides: sides) }
 }
 
 /// Where an object is in sections.
