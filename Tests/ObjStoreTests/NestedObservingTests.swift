@@ -30,6 +30,7 @@ private final class Frog: Object {
         let change = try #require(received.take().first)
         #expect(change.insertions == [2] && change.modifications == [0] && change.modificationsBefore == [0])
         #expect(change.deletions == [] && change.moves == [] && change.deletedKeys == [])
+        #expect(change.isCompared, "the log says what became of the property, and not what became of the list in it")
         let before = try change.before().object(ofType: Frog.self, forPrimaryKey: 1)
         #expect(before?.notes["seen"] == [1, 2])
         try store.write { _ in frog.notes = 7 }

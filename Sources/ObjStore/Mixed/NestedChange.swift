@@ -33,6 +33,9 @@ public struct NestedChange: Sendable {
     public var isLost: Bool { changes.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
+    /// The two versions were compared, as they are wherever something is at the place; see
+    /// ``CollectionChange/isCompared``.
+    public var isCompared: Bool { changes.isCompared }
     /// The owner was deleted, or the property dropped, and nothing more comes.
     public var isOwnerDeleted: Bool { changes.isOwnerDeleted }
     /// There were elements, and there are none.

@@ -45,6 +45,8 @@ public struct ValueChange<Element: PlainElement, Key>: Sendable {
     public var isLost: Bool { changes.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
+    /// The log did not reach back so far. (What is found is compared with what was in any case.)
+    public var isCompared: Bool { changes.isCompared }
     /// The owner was deleted, or the property dropped, and nothing more comes.
     public var isOwnerDeleted: Bool { changes.isOwnerDeleted }
     public var fromVersion: UInt64 { changes.fromVersion }
