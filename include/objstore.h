@@ -4103,6 +4103,8 @@ OBJSTORE_API objstore_status objstore_changes_view(objstore_changes *changes, ob
 
 /** Gives an observed table before or after the changes. It is yours, and stays when the change set is closed. One of
  * groups is the table that was compared, without asking again; one of objects is asked for now, in that version.
+ * Before is from_version: where the observer's program has written without being told, positions are those of a table
+ * that has this, too, and no version has it.
  * WRONG_TYPE: the change set is not of a table. Errors: as of objstore_query_table. */
 OBJSTORE_API objstore_status objstore_changes_table(objstore_changes *changes, objstore_side side,
                                                     objstore_table **table)

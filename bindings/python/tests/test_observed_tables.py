@@ -479,3 +479,23 @@ def test_tables_that_have_no_text(store):
     first, second = [("0", 0), ("1", 0), ("2", 7)], [("3", 0), ("4", 0)]
     wanted = [first, second, [(0, 1), (1, 1), (2, 1)], [(3, 1), (4, 1)], first[:2], first]
     assert [copy.rows for copy in copies] == wanted
+
+
+def test_a_modification_that_there_is_none_of(store, three):
+    """Beyond the end is a clear error, of tables and of objects."""
+    told = []
+
+    def ask(change):
+        for asked in ("changed", "changed_in_move", "written", "written_in_move"):
+            count = change.move_count if asked.endswith("move") else change.modification_count
+            for index in (count, -count - 1):
+                if hasattr(change, asked):
+                    with pytest.raises(objstore.IndexOutOfRange, match=rf"(modification|move) {index} of {count} "):
+                        getattr(change, asked)(index)
+                    told.append(asked)
+
+    animals = store.objects(Animal)
+    with animals.group_by(Animal.city).observe(ask), animals.observe(ask):
+        store.deliver()
+        commit(store, lambda: setattr(three[0], "age", 77))
+    assert {"changed", "changed_in_move", "written", "written_in_move"} <= set(told)

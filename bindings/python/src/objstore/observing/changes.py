@@ -1,9 +1,10 @@
 """Change sets: what happened to what is observed, between two versions."""
 
 import ctypes
+import operator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..errors import InvalidArgument, NotSupported, WrongStore
+from ..errors import IndexOutOfRange, InvalidArgument, NotSupported, WrongStore
 from ..models.model import Model
 from ..native import ffi
 from ..native.failures import check
@@ -30,6 +31,14 @@ INITIAL, OTHER_PROCESS, COMPARED, OWNER_DELETED, CLEARED, LOST = 0x1, 0x2, 0x4, 
 DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER, MOVES, MOVES_AFTER = 1, 2, 3, 4, 5, 6
 _SAME_OBJECTS = (MODIFICATIONS_AFTER, MOVES_AFTER)  # as those before, at other positions
 _INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
+
+
+def place(index: int, count: int, what: str) -> int:
+    """That of `count`, as lists count them."""
+    at = operator.index(index)
+    if not -count <= at < count:
+        raise IndexOutOfRange(f"{what} {index} of {count} {what}{'' if count == 1 else 's'}")
+    return at + count if at < 0 else at
 
 
 class AnyChanges:
@@ -259,14 +268,14 @@ class ObjectChanges(ChangedObjects[M]):
 
     def written(self, index: int) -> tuple[str, ...]:
         """The names of the properties that were written in a modification: `index` counts in `modifications`."""
-        return self._written(range(self.modification_count)[index])
+        return self._written(place(index, self.modification_count, "modification"))
 
     def _both(self, index: int) -> tuple[M, M]:
         """The object of a modification as it was, and as it is."""
-        return self._as_it_was_and_is(self._objects[2][range(self.modification_count)[index]])
+        return self._as_it_was_and_is(self._objects[2][place(index, self.modification_count, "modification")])
 
     def _both_of_move(self, index: int) -> tuple[M, M]:
-        return self._as_it_was_and_is(self._objects[3][range(self.move_count)[index]])
+        return self._as_it_was_and_is(self._objects[3][place(index, self.move_count, "move")])
 
     def _as_it_was_and_is(self, key: int) -> tuple[M, M]:
         keys = [key]
@@ -274,7 +283,7 @@ class ObjectChanges(ChangedObjects[M]):
 
     def written_in_move(self, index: int) -> tuple[str, ...]:
         """The same of an object that moved: `index` counts in `moves`."""
-        return self._written(len(self._objects[2]) + range(self.move_count)[index])
+        return self._written(len(self._objects[2]) + place(index, self.move_count, "move"))
 
     def _written(self, row: int) -> tuple[str, ...]:
         self._all_masks()

@@ -9,7 +9,7 @@ from ..native import ffi
 from ..native.failures import check
 from ..objects import versions
 from ..reading.found_values import FoundValues
-from .changes import ChangedObjects, ListedChanges
+from .changes import ChangedObjects, ListedChanges, place
 from .element_changes import ChangedElements
 from .sides import AFTER, BEFORE
 
@@ -93,11 +93,11 @@ class TableChanges(ChangedObjects[Any], ListedChanges):
 
     def changed(self, index: int) -> tuple[str, ...]:
         """The names of the columns that have another value in a modification: `index` counts in `modifications`."""
-        return self._changed(range(self.modification_count)[index])
+        return self._changed(place(index, self.modification_count, "modification"))
 
     def changed_in_move(self, index: int) -> tuple[str, ...]:
         """The same of a row that moved: `index` counts in `moves`."""
-        return self._changed(self.modification_count + range(self.move_count)[index])
+        return self._changed(self.modification_count + place(index, self.move_count, "move"))
 
     def _changed(self, row: int) -> tuple[str, ...]:
         return tuple(name for place, name in enumerate(self._columns) if self._has(row, place))
