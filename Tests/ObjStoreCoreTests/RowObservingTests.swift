@@ -404,7 +404,7 @@ import Testing
         try store.close()
     }
 
-    /// A column behind a link whose property a newer schema has dropped: all rows are told as deleted, and nothing more.
+    /// A column behind a link whose property a newer schema has dropped: all rows are told as deleted, nothing more.
     @Test func aColumnIsDropped() throws {
         let folder = TestFolder()
         func open(_ version: UInt64?, hasSize: Bool = true) throws -> Store {
