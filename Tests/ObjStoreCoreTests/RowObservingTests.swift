@@ -348,7 +348,7 @@ import Testing
         try store.close()
     }
 
-    /// Each step is computed once, from the first on, and also after commits that concern nobody: all are lent one table.
+    /// Each step is computed once, also the first, and also after commits that concern nobody: all are lent one table.
     @Test(arguments: ["GROUP(city) SELECT(city, @avg.rank)", "GROUP(city) SELECT(city, @min.box.size, @count)"])
     func thoseWhoAskTheSameShareEachStep(text: String) throws {
         let store = try Self.open(), view = try store.openView()

@@ -110,8 +110,9 @@ package final class Sections: @unchecked Sendable {
         var only: OwnedValue?
         if let one { only = try OwnedValue(copying: one) }
         let sections = SectionScope(observedKey, order, only: only)
+        let observed = scope.inSections(sections).calling(within: view.store.asking)
         return try (hub ?? view.store.hub).observe(
-            scope.inSections(sections), from: snapshot, ObservedAnswer(current), options, handler: handler)
+            observed, from: snapshot, ObservedAnswer(current), options, handler: handler)
     }
 
     private var observedKey: SectionScope.Key {

@@ -5,26 +5,40 @@ package struct ObserverScope: Sendable {
     private(set) var reads: QueryReads
     /// How it is followed.
     let way: Way
-    private var gate: CallGate?
     /// Nil: not one object.
     private(set) var key: Int64?
     /// It is told that something was committed, and not what.
     private(set) var observesCommits = false
     /// Of which modifications it is told.
     private(set) var paths: ObservedPaths
-    /// Nil: the objects are in none.
-    private(set) var sections: SectionScope?
-    /// Nil: what is told are objects, or elements. In a box, as all that few have.
-    var rows: RowsScope? { extra?.rows }
-    /// Of groups that may be followed.
-    var followedGroups: TableQuery? { extra?.followed }
     private var extra: Extra?
 
+    /// What few have: in a box, for there may be very many observers.
     private final class Extra: Sendable {
-        let rows: RowsScope
-        let followed: TableQuery?
-        init(_ rows: RowsScope, followed: TableQuery? = nil) { (self.rows, self.followed) = (rows, followed) }
+        fileprivate let kept: Kept
+        init(_ kept: Kept) { self.kept = kept }
     }
+
+    private struct Kept: Sendable {
+        var rows: RowsScope?
+        var followed: TableQuery?
+        var sections: SectionScope?
+        /// Functions of the program are called inside of it.
+        var gate: CallGate?
+    }
+
+    private mutating func keep(_ change: (inout Kept) -> Void) {
+        var kept = extra?.kept ?? Kept()
+        change(&kept)
+        extra = Extra(kept)
+    }
+
+    /// Nil: what is told are objects, or elements.
+    var rows: RowsScope? { extra?.kept.rows }
+    /// Of groups that may be followed.
+    var followedGroups: TableQuery? { extra?.kept.followed }
+    /// Nil: the objects are in none.
+    var sections: SectionScope? { extra?.kept.sections }
 
     /// Whether an object is in the answer its own values say, and those of what its links lead to. In boxes: there may
     /// be very many observers, of which most have none.
@@ -83,7 +97,7 @@ package struct ObserverScope: Sendable {
     /// Of a table. Rows of objects are followed as these are, which are modified by what columns read.
     init(_ table: TableQuery, in schema: Schema) {
         query = table.objects.withoutText
-        extra = Extra(.table(table), followed: table.canFollowGroups ? table : nil)
+        extra = Extra(Kept(rows: .table(table), followed: table.canFollowGroups ? table : nil))
         if let shown = table.shownPaths(in: schema) {
             reads = QueryReads(query)
             paths = .some(shown)
@@ -97,7 +111,7 @@ package struct ObserverScope: Sendable {
 
     init(_ values: ValueQuery) {
         query = Query(all: values.collection.owner.classID)
-        extra = Extra(.values(values))
+        extra = Extra(Kept(rows: .values(values)))
         reads = QueryReads(values)
         paths = .own
         way = .rows
@@ -148,7 +162,7 @@ package struct ObserverScope: Sendable {
     /// The same objects in sections.
     func inSections(_ sections: SectionScope) -> ObserverScope {
         var scope = self
-        scope.sections = sections
+        scope.keep { $0.sections = sections }
         if !InjectedBug.active(.sectionStale) { sections.add(to: &scope.reads) }
         return scope
     }
@@ -178,10 +192,11 @@ package struct ObserverScope: Sendable {
         }
     }
 
-    /// Of a query that calls functions: these run inside of it.
+    /// Functions that it calls run inside of a gate.
     func calling(within gate: CallGate) -> ObserverScope {
+        guard query.callsFunctions || rows?.callsFunctions == true || sections != nil else { return self }
         var scope = self
-        scope.gate = gate
+        scope.keep { $0.gate = gate }
         return scope
     }
 
@@ -195,7 +210,7 @@ package struct ObserverScope: Sendable {
 
     /// Functions are called inside of it, if there are any.
     func asking<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-        guard let gate else { return try body() }
+        guard let gate = extra?.kept.gate else { return try body() }
         return try gate.within(body)
     }
 
