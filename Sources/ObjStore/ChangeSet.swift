@@ -94,7 +94,7 @@ extension ChangeSet: _ObjectChanges {
 
     /// What happened to the one object that is observed.
     func objectChange(_ key: Int64) throws(ObjStoreError) -> ObjectChange<AnyObject> {
-        if isLost { return try objectNow(key).map { .change($0, []) } ?? .deleted }
+        if isLost || isInitial { return try objectNow(key).map { .change($0, []) } ?? .deleted }
         guard let new = modified.first, let old = modifiedBefore.first else { return .deleted }
         return .change(
             new,
@@ -108,8 +108,8 @@ extension ChangeSet: _ObjectChanges {
 
 /// What happened to an object that is observed, or to a projection.
 public enum ObjectChange<T> {
-    /// The object as it is now, frozen, and what was written. Nothing: it came too late to say what
-    /// (`Store.Configuration.observerLag`, `since:`).
+    /// The object as it is now, frozen, and what was written. Nothing: it is the first call, which was asked for, or it
+    /// came too late to say what (`Store.Configuration.observerLag`, `since:`).
     case change(T, [PropertyChange])
     /// It is gone; no more comes.
     case deleted

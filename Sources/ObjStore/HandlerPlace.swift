@@ -2,7 +2,7 @@ internal import Dispatch
 internal import ObjStoreCore
 
 /// Where the handler of one observer is called, if not where the program delivers: on a queue, or an actor; and from
-/// which version on it is told, if not from the newest.
+/// which version on it is told, if not from the newest; of one object, whether there is a first call.
 public final class HandlerPlace: Sendable {
     private struct State: Sendable {
         /// Kept until it ends: who delivers has a reference that is not the handler's, so that the store never goes
@@ -15,29 +15,35 @@ public final class HandlerPlace: Sendable {
     private let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
     /// What the program has seen.
     let since: Bookmark?
+    private let isInitial: Bool
 
     init(
-        since: Bookmark? = nil, _ schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
+        since: Bookmark? = nil, initial: Bool = false,
+        _ schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
     ) {
-        (self.schedule, self.since) = (schedule, since)
+        (self.schedule, self.since, isInitial) = (schedule, since, initial)
     }
 
     /// An observer begins paused that is to know an older version first.
     static func beginsPaused(_ place: HandlerPlace?) -> Bool { place?.since != nil }
 
+    /// Who begins at an older version is told what has happened since, and nothing first.
+    static func wantsInitial(_ place: HandlerPlace?) -> Bool { place?.isInitial == true && place?.since == nil }
+
     var isElsewhere: Bool { schedule != nil }
 
-    convenience init(_ queue: DispatchQueue, since: Bookmark? = nil) {
-        self.init(since: since) { queue.async(execute: $0) }
+    convenience init(_ queue: DispatchQueue, since: Bookmark? = nil, initial: Bool = false) {
+        self.init(since: since, initial: initial) { queue.async(execute: $0) }
     }
 
-    convenience init(_ actor: any Actor, since: Bookmark? = nil) {
-        self.init(since: since) { work in Task.detached { await HandlerPlace.run(work, on: actor) } }
+    convenience init(_ actor: any Actor, since: Bookmark? = nil, initial: Bool = false) {
+        self.init(since: since, initial: initial) { work in Task.detached { await HandlerPlace.run(work, on: actor) } }
     }
 
-    /// Nil: neither elsewhere nor from an older version on.
-    static func on(_ queue: DispatchQueue?, since: Bookmark?) -> HandlerPlace? {
-        queue.map { HandlerPlace($0, since: since) } ?? since.map { HandlerPlace(since: $0) }
+    /// Nil: neither elsewhere nor from an older version on, and without a first call.
+    static func on(_ queue: DispatchQueue?, since: Bookmark?, initial: Bool = false) -> HandlerPlace? {
+        if let queue { return HandlerPlace(queue, since: since, initial: initial) }
+        return since == nil && !initial ? nil : HandlerPlace(since: since, initial: initial)
     }
 
     private static func run(_ work: @Sendable () -> Void, on actor: isolated any Actor) { work() }

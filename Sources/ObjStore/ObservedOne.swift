@@ -23,19 +23,26 @@ extension _ObservedOne {
     ///
     /// - Parameter keyPaths: names of properties, of a projection its own; where only others were written nothing is
     ///   reported. Nil: all.
+    /// - Parameter initial: with a first call, of the object as it is at its delivery, without properties.
     /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed
     /// yet), `.noSuchProperty`, `.readOnly`, `.closedHandle`; `.invalidQuery`: a property of the projection does not
     /// lead through `@Persisted` properties alone.
     @_disfavoredOverload
     public func observe(
-        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
+        keyPaths: [String]? = nil, initial: Bool = false,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(keyPaths, .on(nil, since: nil, initial: initial), handler)
+    }
 
     /// The same with key paths: `dog.observe(keyPaths: [\.age]) { change in … }`, of a projection its own.
     @_disfavoredOverload
     public func observe(
-        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
+        keyPaths: [PartialKeyPath<Self>], initial: Bool = false,
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(try Self._names(one: keyPaths), .on(nil, since: nil, initial: initial), handler)
+    }
 
     /// The same from a version on that the program has written down: see
     /// ``_Observed/observe(keyPaths:since:_:)``. Where nobody keeps it, the first change has no properties.
@@ -56,29 +63,36 @@ extension _ObservedOne {
     /// ``_Observed/observe(keyPaths:since:on:_:)-queue``.
     @_disfavoredOverload
     public func observe(
-        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
-        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: queue, handler) }
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark? = nil, on queue: DispatchQueue,
+        keyPaths: [String]? = nil, initial: Bool = false, since bookmark: Bookmark? = nil, on queue: DispatchQueue,
         _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observing(try Self._names(one: keyPaths), since: bookmark, on: queue, handler)
+        try observe(keyPaths, HandlerPlace(queue, since: bookmark, initial: initial), handler)
+    }
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [PartialKeyPath<Self>], initial: Bool = false, since bookmark: Bookmark? = nil,
+        on queue: DispatchQueue, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let names = try Self._names(one: keyPaths)
+        return try observe(names, HandlerPlace(queue, since: bookmark, initial: initial), handler)
     }
 
     /// The same on an actor.
     @_disfavoredOverload
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, since bookmark: Bookmark? = nil, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, since: bookmark, on: actor, handler) }
-    @_disfavoredOverload
-    public func observe<A: Actor>(
-        keyPaths: [PartialKeyPath<Self>], since bookmark: Bookmark? = nil, on actor: A,
+        keyPaths: [String]? = nil, initial: Bool = false, since bookmark: Bookmark? = nil, on actor: A,
         _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observing(try Self._names(one: keyPaths), since: bookmark, on: actor, handler)
+        let place = HandlerPlace(actor, since: bookmark, initial: initial)
+        return try observe(keyPaths, place, HandlerPlace.isolated(actor, handler))
+    }
+    @_disfavoredOverload
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Self>], initial: Bool = false, since bookmark: Bookmark? = nil, on actor: A,
+        _ handler: @escaping @Sendable (isolated A, ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let names = try Self._names(one: keyPaths), place = HandlerPlace(actor, since: bookmark, initial: initial)
+        return try observe(names, place, HandlerPlace.isolated(actor, handler))
     }
 
     /// What changes, for a task: `for await change in dog.changes() { … }`; see ``ObservableCollection/changes``. There

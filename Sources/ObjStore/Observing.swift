@@ -128,7 +128,9 @@ extension ObjectSpace {
         }
         return try HandlerPlace.token(place, handle) { (hub) throws(ObjStoreError) in
             try core { () throws(StoreError) in
-                let options = ObserverOptions(keyPaths: keyPaths, paused: HandlerPlace.beginsPaused(place))
+                let options = ObserverOptions(
+                    initial: HandlerPlace.wantsInitial(place), keyPaths: keyPaths,
+                    paused: HandlerPlace.beginsPaused(place))
                 return try handle.store.observe(id, in: view, options, on: hub) { changes in
                     self.telling(place) { try handler(changes) }
                 }

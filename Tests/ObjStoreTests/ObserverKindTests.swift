@@ -1,3 +1,4 @@
+import Dispatch
 import ObjStore
 import Testing
 
@@ -208,6 +209,67 @@ private final class GoatView: Projection<Goat> {
         wanted = wanted.mapValues { $0 + 1 }
         wanted["values"] = goat.numbers.count
         #expect(held.counts == wanted)
+        for token in tokens { token.invalidate() }
+        try store.close()
+    }
+
+    // MARK: The first call of one object
+
+    /// Of an object, one without a model and a projection, where the program delivers and on a queue: as it is when it
+    /// is told, and without properties; of one that has gone meanwhile that it has. Without `initial` there is none.
+    @Test func firstCallsOfOneObject() async throws {
+        let (store, first) = try herd()
+        let told = Received<String>(), elsewhere = Received<String>()
+        @Sendable func note<T>(_ name: String, _ change: ObjectChange<T>, _ text: (T) -> String) {
+            guard case .change(let one, let written) = change else { return told.append("\(name) is gone") }
+            told.append("\(name): \(text(one)) \(written.map(\.name))")
+        }
+        let queue = DispatchQueue(label: "first")
+        let last = try goat(store, 3)
+        let tokens = [
+            try first.observe(initial: true) { note("object", $0, \.name) },
+            try first.observe(keyPaths: [\.name], initial: true) { note("path", $0, \.name) },
+            try first.observe { note("none", $0, \.name) },
+            try first.dynamic().observe(initial: true) { (change: ObjectChange<DynamicObject>) in
+                note("dynamic", change) { goat in
+                    ["new", "newer"].first { goat.name == .string($0) } ?? "another"
+                }
+            },
+            try GoatView(projecting: first).observe(initial: true) { note("projection", $0, \.title) },
+            try last.observe(initial: true) { note("last", $0, \.name) },
+            try first.observe(initial: true, on: queue) { change in
+                if case .change(let goat, let written) = change { elsewhere.append("\(goat.name) \(written.count)") }
+            },
+            // Who begins elsewhere is told what has happened since, and nothing first.
+            try first.observe(initial: true, since: try store.bookmark, on: queue) { _ in elsewhere.append("since") },
+        ]
+        try store.write { tx in
+            first.name = "new"
+            try tx.delete(last)
+        }
+        try store.deliver()
+        #expect(
+            Set(told.take()) == [
+                "object: new []", "path: new []", "none: new [\"name\", \"kids\"]", "dynamic: new []",
+                "projection: new []",
+                "last is gone",
+            ])
+        try store.write { _ in first.name = "newer" }
+        try store.deliver()
+        #expect(
+            Set(told.take()) == [
+                "object: newer [\"name\"]", "path: newer [\"name\"]", "none: newer [\"name\"]",
+                "dynamic: newer [\"name\"]", "projection: newer [\"title\"]",
+            ])
+        // One call of each at least: the queue may have been told of all at once.
+        var calls: [String] = []
+        while !calls.contains("since") || !calls.contains(where: { $0.hasSuffix(" 0") }) {
+            queue.sync {}
+            calls += elsewhere.take()
+            await Task.yield()
+        }
+        #expect(calls.filter { $0.hasSuffix(" 0") }.count == 1)
+        #expect(calls.first { $0 != "since" }?.hasSuffix(" 0") == true)
         for token in tokens { token.invalidate() }
         try store.close()
     }

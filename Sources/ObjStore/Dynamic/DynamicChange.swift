@@ -173,7 +173,7 @@ extension DynamicChange {
 extension DynamicChange where Observed == DynamicObject {
     /// What happened to the one object that is observed.
     func objectChange() throws(ObjStoreError) -> ObjectChange<DynamicObject> {
-        if isLost {
+        if isLost || isInitial {
             let now = shown(before: false)
             return now.isInvalidated ? .deleted : .change(now, [])
         }

@@ -50,11 +50,15 @@ extension DynamicObject: _Observed {
     /// links or embedded objects, and a ``DynamicCollection`` of lists, sets and maps.
     ///
     /// - Parameter keyPaths: names of properties; others are not reported. Nil: all.
+    /// - Parameter initial: with a first call, of the object as it is at its delivery, without properties.
     /// Errors: `.wrongView` (it is frozen, or of a ``Migration``), `.noSuchObject` (it was deleted, or is not committed
     /// yet), `.noSuchProperty`, `.readOnly`, `.closedHandle`.
     public func observe(
-        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<DynamicObject>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try _observe(keyPaths, nil, handler) }
+        keyPaths: [String]? = nil, initial: Bool = false,
+        _ handler: @escaping @Sendable (ObjectChange<DynamicObject>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try _observe(keyPaths, .on(nil, since: nil, initial: initial), handler)
+    }
 
     public func _observe(
         _ keyPaths: [String]?, _ place: HandlerPlace?,

@@ -85,7 +85,7 @@ extension ProjectionType {
         let info = try ProjectionInfo.of(Self.self), fields = try info.fields(keyPaths)
         let root = rootObject, key = root._key
         return try root.observingChanges(try info.observed(fields), place) { change in
-            if change.isLost {
+            if change.isLost || change.isInitial {
                 return try handler(try change.objectNow(key).map { .change(Self(projecting: $0), []) } ?? .deleted)
             }
             guard let new = change.modified.first, let old = change.modifiedBefore.first else {
