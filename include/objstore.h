@@ -4081,7 +4081,7 @@ OBJSTORE_API objstore_status objstore_changes_has(objstore_changes *changes, uin
  * WRONG_TYPE: the change set is not of a table. */
 OBJSTORE_API objstore_status objstore_changes_column(objstore_changes *changes, uint64_t index, size_t column_index,
                                                      bool *changed)
-    OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes), range(index), range(column_index));
+    OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes));
 
 /** Says the same for all modifications, and then all moves, at once: `masks` is an array of (modification_count +
  * move_count) × mask_words words, borrowed as long as the change set lives. The bit of a property is its index

@@ -117,7 +117,8 @@ package final class Observer: @unchecked Sendable {
     /// Knows a version from now on, and nothing of what was before; nil: it has been told that nothing more comes.
     func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet? {
         if isOver {
-            known = snapshot
+            // Also where what it asks about has been dropped since its owner went.
+            (known, answeredAt, answer, isGone) = (snapshot, snapshot.version, ObservedAnswer(), !scope.isCollection)
             return nil
         }
         isGone = try scope.isOver(in: snapshot) && !scope.isCollection

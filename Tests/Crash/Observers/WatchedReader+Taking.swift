@@ -67,7 +67,8 @@ extension WatchedReader {
     func missModified(_ step: WatchedStep) -> String? {
         if isEnded || kind.isCommits || nested != nil || rows != nil || !exists(in: step.after) { return nil }
         // What was written with the value that it had is seen in the log alone.
-        let certain = step.isRough || step.hasOtherSchema || step.isPartlySilent ? step.real : step
+        let isCompared = step.isRough || step.isReopened
+        let certain = isCompared || step.hasOtherSchema || step.isPartlySilent ? step.real : step
         takeRetyped(step)
         if step.isPartlySilent { return nil }
         let modified = kind.isMap ? Set(entriesModified(certain)) : Set(modifications(certain).keys.map { "\($0)" })

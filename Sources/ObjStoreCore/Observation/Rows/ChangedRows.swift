@@ -26,14 +26,6 @@ extension ChangeSet {
         }
     }
 
-    /// Whether a value is another one in the modification at `index`; the moves follow. Errors: `.outOfRange`;
-    /// `.wrongType`: it is not of a table.
-    package func hasChanged(column: Int, atModification index: UInt64) throws(StoreError) -> Bool {
-        try checkColumn(column)
-        try checkModification(index)
-        return try masks()[Int(index) * maskWords + column >> 6] >> UInt64(column & 63) & 1 != 0
-    }
-
     /// How many words the mask of a modification has.
     package var maskWords: Int { asked?.columnWords ?? changes.maskWords }
 
@@ -41,26 +33,6 @@ extension ChangeSet {
     /// another value, which are looked for now.
     package func masks() throws(StoreError) -> [UInt64] {
         try columns?.masks(of: self) ?? changes.masks
-    }
-
-    /// Errors: those above.
-    package func checkColumn(_ column: Int) throws(StoreError) {
-        let count = try table().columns.count
-        guard column >= 0, column < count else {
-            throw StoreError(.outOfRange, "column \(column) of \(count.counted("column"))")
-        }
-    }
-
-    /// What the columns are called. Errors: `.wrongType`: it is not of a table.
-    package var columnNames: [String] {
-        get throws(StoreError) { try table().columns.map(\.name) }
-    }
-
-    fileprivate func table() throws(StoreError) -> TableQuery {
-        guard case .table(let query)? = asked else {
-            throw StoreError(.wrongType, "the change set is not of a table: it has no columns")
-        }
-        return query
     }
 }
 
@@ -104,35 +76,5 @@ final class ColumnMasks: @unchecked Sendable {
             found = masks
             return masks
         }
-    }
-}
-
-extension Store {
-    /// The table before or after a change set. What was found for it is not asked again.
-    ///
-    /// Errors: `.wrongType`: the change set is not of a table; those of asking.
-    package func table(of changes: ChangeSet, before: Bool) throws(StoreError) -> Table {
-        let query = try changes.table()
-        if let known = changes.rows?.side(before: before).table { return known }
-        return try asking(changes, before) { (view) throws(StoreError) in try view.table(query) }
-    }
-
-    /// The plain values before or after a change set, in a view of that side.
-    ///
-    /// Errors: `.wrongType`: the change set is not of a query of plain values; those of asking.
-    package func values(of changes: ChangeSet, before: Bool, in view: View) throws(StoreError) -> ValueResults {
-        guard case .values(let query)? = changes.asked else {
-            throw StoreError(.wrongType, "the change set is not of a query of plain values")
-        }
-        if let known = changes.rows?.side(before: before).values { return ValueResults(view, query, known) }
-        return try ValueResults(view, query)
-    }
-
-    private func asking<T>(
-        _ changes: ChangeSet, _ before: Bool, _ body: (View) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        let view = try view(of: changes, before: before)
-        defer { view.close() }
-        return try body(view)
     }
 }

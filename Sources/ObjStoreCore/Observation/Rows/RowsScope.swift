@@ -69,17 +69,6 @@ extension RowsScope {
 }
 
 extension TableQuery {
-    /// All that is asked of objects.
-    var values: [ObjectValue] {
-        let slots = (grouping?.slots ?? []).compactMap { slot -> ObjectValue? in
-            switch slot {
-            case .value(let value), .aggregate(_, let value, _): value
-            case .count: nil
-            }
-        }
-        return slots + columns.compactMap { if case .object(let value) = $0.source { value } else { nil } }
-    }
-
     /// What its rows show of their objects, as the paths of an observer. Nil: they are groups, or call functions, or
     /// lead to objects of whatever class.
     func shownPaths(in schema: Schema) -> ObservedPath? {

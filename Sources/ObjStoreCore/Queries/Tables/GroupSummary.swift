@@ -190,7 +190,7 @@ final class GroupSummary {
     }
 
     /// What it knows of all groups, to be followed from there; nil: it cannot be.
-    func followed(_ groups: Int) -> FollowedGroups.Summary? {
+    func followed(_ groups: Int) -> GroupTotals? {
         func all<Element>(_ array: borrowing GroupArray<Element>) -> [Element] {
             Array(UnsafeBufferPointer(start: array.elements, count: groups))
         }

@@ -80,6 +80,17 @@ package final class TableQuery: Sendable {
         return TableQuery(joined, grouping, columns, try QueryTree(nodes), names, keeping: tree)
     }
 
+    /// All that is asked of objects.
+    var values: [ObjectValue] {
+        let slots = (grouping?.slots ?? []).compactMap { slot -> ObjectValue? in
+            switch slot {
+            case .value(let value), .aggregate(_, let value, _): value
+            case .count: nil
+            }
+        }
+        return slots + columns.compactMap { if case .object(let value) = $0.source { value } else { nil } }
+    }
+
     /// The canonical text, as of `Query.text`.
     package func text() throws(StoreError) -> String {
         // What cannot be said of the objects cannot be said of the table.

@@ -10,13 +10,6 @@
 /// HAVING, SORT, LIMIT and columns are then made of all groups as always: a step costs O(g) of the g groups, whatever
 /// the objects.
 struct FollowedGroups {
-    enum Summary {
-        /// And how many values there are.
-        case sums([Int128], [Int64], isMean: Bool)
-        case least([Int64], [Int64])
-        case greatest([Int64], [Int64])
-    }
-
     /// The number of each group, by its keys.
     private var numbers: [RowName: Int] = [:]
     /// Of each group, one behind the other.
@@ -25,7 +18,7 @@ struct FollowedGroups {
     private var counts: [Int64] = []
     private var firsts: [Int64] = []
     /// By slots.
-    private var summaries: [Summary?]
+    private var summaries: [GroupTotals?]
     /// Groups that have objects, by their first ones.
     private var order: [Int32] = []
     /// Bytes of keys, which nothing is added to any more.
@@ -39,7 +32,7 @@ struct FollowedGroups {
     init?(_ groups: AskedGroups, _ query: TableQuery) throws(StoreError) {
         let count = groups.keys.count
         keyCount = groups.grouping.keys
-        var summaries: [Summary?] = []
+        var summaries: [GroupTotals?] = []
         for summary in groups.summaries {
             guard let summary else {
                 summaries.append(nil)
@@ -186,80 +179,6 @@ struct FollowedGroups {
         }
 
         func words(_: Int) -> (words: UnsafePointer<Int64>, null: Int32)? { nil }
-    }
-}
-
-extension FollowedGroups.Summary {
-    /// A group that has nothing yet.
-    fileprivate mutating func append() {
-        switch self {
-        case .sums(var sums, var counts, let isMean):
-            self = .sums([], [], isMean: isMean)
-            sums.append(0)
-            counts.append(0)
-            self = .sums(sums, counts, isMean: isMean)
-        case .least(var best, var counts):
-            self = .least([], [])
-            best.append(0)
-            counts.append(0)
-            self = .least(best, counts)
-        case .greatest(var best, var counts):
-            self = .greatest([], [])
-            best.append(0)
-            counts.append(0)
-            self = .greatest(best, counts)
-        }
-    }
-
-    /// False: what is the least now is not known.
-    fileprivate mutating func replace(_ old: Value?, _ new: Value?, _ group: Int) -> Bool {
-        let old = old?.isNull == false ? old : nil, new = new?.isNull == false ? new : nil
-        let change = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
-        switch self {
-        case .sums(var sums, var counts, let isMean):
-            // One owner: changed in place.
-            self = .sums([], [], isMean: isMean)
-            sums[group] += Int128(new?.low ?? 0) - Int128(old?.low ?? 0)
-            counts[group] += Int64(change)
-            self = .sums(sums, counts, isMean: isMean)
-            return true
-        case .least(var best, var counts):
-            self = .least([], [])
-            let isKnown = FollowedGroups.replace(&best[group], &counts[group], old?.low, new?.low, change, by: <)
-            self = .least(best, counts)
-            return isKnown
-        case .greatest(var best, var counts):
-            self = .greatest([], [])
-            let isKnown = FollowedGroups.replace(&best[group], &counts[group], old?.low, new?.low, change, by: >)
-            self = .greatest(best, counts)
-            return isKnown
-        }
-    }
-
-    fileprivate func value(_ group: Int) -> Value {
-        switch self {
-        case .sums(let sums, let counts, isMean: true): GroupSummary.mean(sums[group], of: counts[group])
-        case .sums(let sums, _, isMean: false): GroupSummary.sum(sums[group])
-        case .least(let best, let counts), .greatest(let best, let counts):
-            counts[group] == 0 ? .null : .int(best[group])
-        }
-    }
-}
-
-extension FollowedGroups {
-    fileprivate static func replace(
-        _ best: inout Int64, _ count: inout Int64, _ old: Int64?, _ new: Int64?, _ change: Int,
-        by isBetter: (Int64, Int64) -> Bool
-    ) -> Bool {
-        count += Int64(change)
-        // It is the only one, or as good as any.
-        if let new, count == 1 || !isBetter(best, new) {
-            best = new
-            return true
-        }
-        // Others may have had it, too.
-        guard let old, old == best, count > 0, !InjectedBug.active(.groupExtremeKept) else { return true }
-        return false
     }
 }
 
