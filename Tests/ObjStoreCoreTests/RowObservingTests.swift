@@ -85,6 +85,10 @@ import Testing
         }
     }
 
+    private static func string(_ value: Value) -> String {
+        String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
+    }
+
     private static func open() throws -> Store {
         var configuration = StoreConfiguration(), draft = SchemaDraft()
         configuration.place = .memory("")
@@ -493,6 +497,47 @@ import Testing
             #expect(columns == [[false, true]], "\(text)")
             observer.close()
         }
+        try store.close()
+    }
+
+    /// A map whose property a newer schema has dropped: the keys of what was found are told, with the end.
+    @Test func aMapIsDropped() throws {
+        let folder = TestFolder()
+        func open(_ version: UInt64?, hasNames: Bool = true) throws -> Store {
+            var configuration = StoreConfiguration(), draft = SchemaDraft()
+            configuration.place = .file(folder["store"])
+            configuration.durability = .relaxed(milliseconds: 1000)
+            try draft.addClass("Box")
+            try draft.addProperty("Box", "size", .int, [])
+            if hasNames {
+                try draft.addCollection("Box", "names", .map, ElementSchema(kind: .int, keyKind: .string))
+            }
+            if let version { (configuration.schema, configuration.schemaVersion) = (draft, version) }
+            return try Store.open(configuration)
+        }
+        try open(1).close()
+        let store = try open(nil), view = try store.openView()
+        defer { view.close() }
+        let box = try view.findClass("Box"), names = try view.findProperty(box, "names")
+        let first = try store.begin(.atMost(5000))
+        let owner = try Self.create(first, box, [try view.findProperty(box, "size")], [.int(0)])
+        let map = CollectionID(owner: owner, propertyID: names)
+        for (key, number) in [("a", 1), ("b", 5), ("c", 7)] {
+            var key = key
+            try key.withUTF8 { _ = try first.set(map, key: .string($0.baseAddress, $0.count), .int(Int64(number))) }
+        }
+        _ = try first.commit()
+        _ = try view.refresh()
+        var told: [String] = []
+        let query = AnyQuery.values(try view.valueQuery(map, parsing: "@self > 2"))
+        let observer = try store.observe(query, ObserverOptions()) { changes in
+            told.append("\(changes.isOwnerDeleted) \((changes.keys?.deleted ?? []).map(Self.string))")
+            return nil
+        }
+        try open(2, hasNames: false).close()
+        _ = try store.hub.deliver()
+        #expect(told == ["true [\"b\", \"c\"]"])
+        observer.close()
         try store.close()
     }
 }

@@ -36,7 +36,9 @@ extension Store {
     package func table(of changes: ChangeSet, before: Bool) throws(StoreError) -> Table {
         let query = try changes.askedTable()
         if let known = changes.rows?.side(before: before).table { return known }
-        return try asking(changes, before) { (view) throws(StoreError) in try view.table(query) }
+        let view = try view(of: changes, before: before)
+        defer { view.close() }
+        return try view.table(query)
     }
 
     /// The plain values before or after a change set, in a view of that side.
@@ -48,13 +50,5 @@ extension Store {
         }
         if let known = changes.rows?.side(before: before).values { return ValueResults(view, query, known) }
         return try ValueResults(view, query)
-    }
-
-    private func asking<T>(
-        _ changes: ChangeSet, _ before: Bool, _ body: (View) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        let view = try view(of: changes, before: before)
-        defer { view.close() }
-        return try body(view)
     }
 }

@@ -42,12 +42,13 @@ extension Store {
     ///
     /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; those of key paths, and of functions that it calls.
     package func observe(
-        _ query: Query, _ options: ObserverOptions, handler: @escaping Observer.Handler
+        _ query: Query, _ options: ObserverOptions, on hub: ObserverHub? = nil,
+        handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
         let paths = try paths(options, try snapshot.schema.cls(query.classID), snapshot.schema) ?? .usual
-        return try hub.observe(
+        return try (hub ?? self.hub).observe(
             ObserverScope(query, paths).calling(within: asking), from: snapshot, options: options, handler: handler)
     }
 
@@ -60,32 +61,25 @@ extension Store {
         _ query: AnyQuery, _ options: ObserverOptions, on hub: ObserverHub? = nil,
         handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
-        if case .objects(let objects) = query { return try observe(objects, options, handler: handler) }
         try checkOpen()
-        let snapshot = try shared.database.snapshot(), scope = try scope(query, options, snapshot)
-        let answer = try ObservedAnswer(scope, in: snapshot)
-        return try (hub ?? self.hub).observe(scope, from: snapshot, answer, options, handler: handler)
-    }
-
-    private func scope(
-        _ query: AnyQuery, _ options: ObserverOptions, _ snapshot: Snapshot
-    ) throws(StoreError) -> ObserverScope {
+        let snapshot = try shared.database.snapshot(), scope: ObserverScope
+        switch query {
+        case .objects(let query): return try observe(query, options, on: hub, handler: handler)
+        case .table(let query): scope = ObserverScope(query, in: snapshot.schema).calling(within: asking)
+        case .values(let query): scope = ObserverScope(query).calling(within: asking)
+        }
         if options.keyPaths != nil {
             throw StoreError(
                 .invalidArgument,
                 "key paths are of objects: a table is observed for its columns, and plain values for what they are")
         }
-        let scope: ObserverScope
-        switch query {
-        case .objects(let query): return ObserverScope(query)
-        case .table(let query): scope = ObserverScope(query, in: snapshot.schema)
-        case .values(let query):
-            scope = ObserverScope(query)
-            let owner = query.collection.owner, cls = try snapshot.schema.cls(of: owner, in: shared.tag)
+        if let owner = scope.rows?.owner {
+            let cls = try snapshot.schema.cls(of: owner, in: shared.tag)
             guard try scope.hasOwner(in: snapshot) else { throw cls.noSuchObject(owner.key) }
         }
-        try scope.calling(within: asking).check(in: snapshot)
-        return scope.calling(within: asking)
+        try scope.check(in: snapshot)
+        let answer = try ObservedAnswer(scope, in: snapshot)
+        return try (hub ?? self.hub).observe(scope, from: snapshot, answer, options, handler: handler)
     }
 
     /// All objects of a class, from now on.

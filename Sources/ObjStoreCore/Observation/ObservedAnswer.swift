@@ -54,6 +54,8 @@ struct ObservedAnswer {
         /// As it was; not where it can be found by what is told.
         var listBefore: KeyBuffer?
         var rows: ChangedRows?
+        /// Of a map's values.
+        var keys: ChangedKeys?
     }
 
     /// Of a whole class without positions there is nothing to keep.
@@ -164,7 +166,8 @@ struct ObservedAnswer {
         rows = step.list
         guard let told else { return nil }
         var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
-        result.rows = ChangedRows(before: known, after: step.list, keys: told.keys)
+        result.rows = ChangedRows(before: known, after: step.list)
+        result.keys = told.keys
         return result
     }
 

@@ -224,7 +224,7 @@ package final class Observer: @unchecked Sendable {
         let changes = ChangeSet(
             classID: scope.classID, before: before, after: after, changes: step.changes, indices: step.indices,
             isCompared: step.isCompared)
-        changes.rows = step.rows
+        (changes.rows, changes.keys) = (step.rows, step.keys)
         changes.describe(scope)
         changes.silent = step.silent
         changes.listBefore = step.listBefore

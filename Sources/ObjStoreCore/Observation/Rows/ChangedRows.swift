@@ -2,8 +2,6 @@
 struct ChangedRows {
     let before: ObservedRows
     let after: ObservedRows
-    /// Of a map.
-    var keys: ChangedKeys?
 
     func side(before isBefore: Bool) -> ObservedRows { isBefore ? before : after }
 }
@@ -22,7 +20,7 @@ extension ChangeSet {
         case .table(let query): elements = query.grouping == nil ? .objects : .values
         case .values(let query):
             elements = query.isOfMap ? .entries : .values
-            if query.isOfMap { keys = rows?.keys ?? ChangedKeys() }
+            if query.isOfMap && keys == nil { keys = ChangedKeys() }
         }
     }
 
