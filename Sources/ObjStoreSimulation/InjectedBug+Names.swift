@@ -139,6 +139,8 @@ extension InjectedBug: CustomStringConvertible {
         ("columnUnfollowed", .columnUnfollowed),
         ("rowUnsilenced", .rowUnsilenced),
         ("groupExtremeKept", .groupExtremeKept),
+        ("sumUnordered", .sumUnordered),
+        ("groupFirstKept", .groupFirstKept),
     ]
 
     package init?(named name: String) {

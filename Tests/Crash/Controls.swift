@@ -320,6 +320,12 @@ struct Control {
         Control(
             bug: .groupExtremeKept, row: "-", mistake: "the least of a group stays it when its object goes",
             named: ["columns", "content", "missed"], isObservers: true),
+        Control(
+            bug: .sumUnordered, row: "-", mistake: "a sum of doubles is followed that is rounded on the way",
+            named: ["columns", "content", "missed", "modified"], isObservers: true),
+        Control(
+            bug: .groupFirstKept, row: "-", mistake: "a group stays where it stood when its first object goes",
+            named: ["columns", "content", "missed"], isObservers: true),
     ]
 }
 

@@ -182,12 +182,13 @@ struct ObservedAnswer {
             let few = try few(of: groups.objects, scope, before, reader)
         else { return nil }
         rows = known
-        guard let few else { return .some(nil) }
-        let changed = few.changed
+        let isBehindKeys = query.looksBehindKeys && scope.reads.concern(reader.classes, reader.to.schema)
+        if few == nil && !isBehindKeys { return .some(nil) }
+        let changed = few?.changed ?? ClassChanges(maskWords: 0)
         if changed.deleted.count + changed.inserted.count + changed.modified.count > most { return nil }
         guard try groups.advance(query, changed, from: before, to: reader.to) else { return nil }
         if !groups.isChanged { return .some(nil) }
-        let found = ObservedRows(try groups.found(query, storeTag: query.objects.storeTag))
+        let found = ObservedRows(try groups.found(query, .version(reader.to)))
         var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
         told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
         rows = found

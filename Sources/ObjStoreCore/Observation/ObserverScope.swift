@@ -288,7 +288,7 @@ package struct ObserverScope: Sendable {
         case .firsts(let own, _): keys = own.keys + own.order
         case .ranks, .stretch, .list, .collection: break
         // What groups are made of.
-        case .rows: if case .table(let query)? = rows { keys = query.values.map { SortKey(of: $0) } }
+        case .rows: if case .table(let query)? = rows { keys = query.valuesOfGroups.map { SortKey(of: $0) } }
         }
         if let key = sections?.sortKey { keys.append(key) }
         if !keys.contains(where: { $0.path != nil }) { return found.map { ($0.changes, $0.told, []) } }

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 137
+    package static let count: Int32 = 139
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -283,6 +283,10 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var rowUnsilenced: InjectedBug { InjectedBug(135) }
     /// Of a followed group the least value stays it when its object goes.
     @inline(__always) package static var groupExtremeKept: InjectedBug { InjectedBug(136) }
+    /// A sum of doubles is followed although it depends on the order in which they are added up.
+    @inline(__always) package static var sumUnordered: InjectedBug { InjectedBug(137) }
+    /// A followed group whose first object goes stays where it stood.
+    @inline(__always) package static var groupFirstKept: InjectedBug { InjectedBug(138) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

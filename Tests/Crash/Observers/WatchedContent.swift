@@ -17,7 +17,11 @@ struct WatchedContent {
         var properties: [String] {
             switch self {
             case .item: ["number", "mark", "tag", "part"]
-            case .tag: ["number", "mark", "items", "crew", "named", "notes", "scores", "levels", "labels"]
+            case .tag:
+                [
+                    "number", "mark", "items", "crew", "named", "notes", "scores", "levels", "labels", "weight",
+                    "price",
+                ]
             case .part: ["number"]
             }
         }
@@ -42,6 +46,8 @@ struct WatchedContent {
         var id: Int64 = 0
         var number: Int64 = 0, mark: Int64 = 0
         var tag: Key?, part: Key?
+        var weight = 0.0
+        var price = Price()
         var items: [Key] = []
         var crew: Set<Key> = []
         /// `none`: the object is gone.
@@ -53,6 +59,17 @@ struct WatchedContent {
         var levels: Set<Int64> = []
         var labels: [String: Int64] = [:]
         static let none: Key = -1
+    }
+
+    /// A decimal: 1.50 is another one than 1.5, but not more.
+    struct Price: Equatable {
+        var hundredths: Int64 = 0, places = 0
+
+        var decimal: Decimal128 {
+            Decimal128(
+                isNegative: false, exponent: Decimal128.bias - places,
+                coefficient: UInt128(hundredths / [100, 10, 1][places]))
+        }
     }
 
     /// Something that was written in an object. Of a map the key, too: "named/k".
@@ -171,6 +188,8 @@ struct WatchedSchema: Equatable {
         try draft.addProperty("Tag", "id", .int, .primaryKey)
         try draft.addProperty("Tag", "number", .int, [])
         try draft.addProperty("Tag", "mark", .int, [])
+        try draft.addProperty("Tag", "weight", .double, [])
+        try draft.addProperty("Tag", "price", .decimal128, [])
         let links = ElementSchema(kind: .link)
         try draft.addCollection("Tag", "items", .list, links, target: "Item")
         if has("crew") { try draft.addCollection("Tag", "crew", .set, links, target: "Item") }

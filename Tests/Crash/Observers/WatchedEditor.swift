@@ -102,6 +102,7 @@ final class WatchedEditor {
         case 10...11: if let place = some(numbers.chance(0.8) ? .item : .tag) { try createAnew(place) }
         case 12...17: if let place = some(numbers.chance(0.7) ? .item : .tag) { try setNumber(place) }
         case 18...20: if let place = some(numbers.chance(0.7) ? .item : .tag) { try setMark(place) }
+        case 48...49: if let tag = some(.tag) { try weigh(tag) }
         case 21...24: if let item = some(.item) { try setTag(item, numbers.chance(0.8) ? some(.tag)?.key : nil) }
         case 25...28: if let item = some(.item) { try changePart(item) }
         case 29...33: if let tag = some(.tag) { try changeList(tag) }
@@ -131,7 +132,10 @@ final class WatchedEditor {
                 key = try view.create(classes[kind]!, properties, [.int(id), .int(thing.number), mark]).key
             }
         } else {
-            key = try view.create(classes[kind]!, properties, [.int(id), .int(thing.number), .int(thing.mark)]).key
+            key = try view.create(
+                classes[kind]!, properties + [ids[kind]!["weight"]!, ids[kind]!["price"]!],
+                [.int(id), .int(thing.number), .int(thing.mark), .double(0), .decimal128(.zero)]
+            ).key
         }
         content.things[Place(kind: kind, key: key)] = thing
         if kind == .item, numbers.chance(0.6) { try setTag(Place(kind: kind, key: key), some(.tag)?.key) }
@@ -179,6 +183,18 @@ final class WatchedEditor {
         }
         content.things[place]!.mark = value
         wrote(place, "mark")
+    }
+
+    /// A weight and a price. Weights are halves, which sums need not round, and now and then thirds.
+    private func weigh(_ tag: Place) throws(StoreError) {
+        let weight = Double(numbers.below(40)) / (numbers.chance(0.15) ? 3 : 2)
+        try view.set(object(tag), ids[.tag]!["weight"]!, .double(weight))
+        content.things[tag]!.weight = weight
+        wrote(tag, "weight")
+        let price = WatchedContent.Price(hundredths: Int64(numbers.below(5) * 100), places: numbers.below(3))
+        try view.set(object(tag), ids[.tag]!["price"]!, .decimal128(price.decimal))
+        content.things[tag]!.price = price
+        wrote(tag, "price")
     }
 
     private func setTag(_ item: Place, _ tag: Key?) throws(StoreError) {
@@ -455,6 +471,10 @@ final class WatchedEditor {
                 if try number("id") != thing.id { return "id of \(place)" }
                 if kind == .tag {
                     if try number("mark") != thing.mark { return "mark of \(place)" }
+                    let weight = try view.value(object(place), ids[kind]!["weight"]!, nil).asDouble
+                    if weight != thing.weight { return "weight of \(place)" }
+                    let price = try view.value(object(place), ids[kind]!["price"]!, nil).asDecimal
+                    if WatchedRows.text(price) != WatchedRows.text(thing.price.decimal) { return "price of \(place)" }
                     for (name, wanted) in [("items", thing.items), ("crew", thing.crew.sorted())]
                     where content.schema.has(name) {
                         var elements: [Key] = []

@@ -94,6 +94,8 @@ final class WatchedStep {
             wrote("scores", was.scores != now.scores)
             wrote("levels", was.levels != now.levels)
             wrote("labels", was.labels != now.labels)
+            wrote("weight", was.weight != now.weight)
+            wrote("price", was.price != now.price)
             for name in Set(was.named.keys).union(now.named.keys) {
                 wrote("named/" + name, was.named[name] != now.named[name])
             }

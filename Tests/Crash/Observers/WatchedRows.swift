@@ -26,8 +26,15 @@ struct WatchedRows: Equatable, CustomStringConvertible {
         case .null: "-"
         case .string: String(value)
         case .double: text(Double(bitPattern: UInt64(bitPattern: value.low)))
+        case .decimal128: text(value.asDecimal)
         default: "\(value.low)"
         }
+    }
+    static func text(_ number: Decimal128) -> String { "\(number.coefficient)e\(number.exponent - Decimal128.bias)" }
+    /// With as many places as the price that has most has, and none where there is none.
+    static func sum(_ tags: [WatchedContent.Thing]) -> String {
+        let places = tags.map(\.price.places).max() ?? 0, sum = tags.reduce(0) { $0 + $1.price.hundredths }
+        return text(WatchedContent.Price(hundredths: sum, places: places).decimal)
     }
     static func text(_ number: Double) -> String { "\(number)" }
     static func text(_ number: Int64?) -> String { number.map { "\($0)" } ?? "-" }
@@ -339,6 +346,30 @@ extension WatchedKind {
             return grouped(Array(least)) { [mark(model, $0)] }.map { name, members in
                 WatchedRows.Row(name: name[0], cells: name + ["\(members.count)"])
             }
+        },
+        groups(.tag, "GROUP(mark) SELECT(mark, @sum.weight, @avg.weight, @min.weight, @sum.price, @max.price)") {
+            model in
+            grouped(model.keys(.tag)) { ["\(model[.tag, $0]!.mark)"] }.map { name, members in
+                let tags = members.map { model[.tag, $0]! }
+                // One after the other: sums of thirds depend on it.
+                let weight = tags.reduce(0.0) { $0 + $1.weight }
+                // Of equal ones the first.
+                let most = tags.map(\.price).first { price in
+                    !tags.contains { $0.price.hundredths > price.hundredths }
+                }!
+                return WatchedRows.Row(
+                    name: name[0],
+                    cells: name + [
+                        "\(weight)", "\(weight / Double(tags.count))", "\(tags.map(\.weight).min()!)",
+                        WatchedRows.sum(tags), WatchedRows.text(most.decimal),
+                    ])
+            }
+        },
+        groups(.tag, "GROUP() SELECT(@sum.weight, @sum.price)") { model in
+            let tags = model.keys(.tag).map { model[.tag, $0]! }
+            return [
+                WatchedRows.Row(name: "", cells: ["\(tags.reduce(0.0) { $0 + $1.weight })", WatchedRows.sum(tags)])
+            ]
         },
         groups(.tag, "GROUP(items.@count) SELECT(items.@count AS c, @count, @max.number)") { model in
             grouped(model.keys(.tag)) { ["\(model[.tag, $0]!.items.count)"] }.map { name, members in

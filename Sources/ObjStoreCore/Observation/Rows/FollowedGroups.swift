@@ -5,8 +5,9 @@
 ///                  Bern              3      120      840     objects 119, sum 835
 ///                  Genf              9      14       77      objects 15, sum 83
 /// ```
-/// Counts, and sums and averages of ints, are added to and taken from; least and greatest ints are replaced. Where the
-/// first object of a group goes, or the only one that is known to have the least value, the groups are found anew.
+/// Counts, sums and averages are added to and taken from, least and greatest values replaced: see `GroupTotals`. Where
+/// the first object of a group goes, the next one is looked for behind it; where the only one goes that is known to have
+/// the least value, the groups are found anew.
 /// HAVING, SORT, LIMIT and columns are then made of all groups as always: a step costs O(g) of the g groups, whatever
 /// the objects.
 struct FollowedGroups {
@@ -21,6 +22,9 @@ struct FollowedGroups {
     private var summaries: [GroupTotals?]
     /// Groups that have objects, by their first ones.
     private var order: [Int32] = []
+    /// While they advance: groups whose first object has gone, which are not in the order, and from where on the next
+    /// one is looked for.
+    private var orphans: [Int: Int64] = [:]
     /// Bytes of keys, which nothing is added to any more.
     private var texts: [KeptTexts] = []
     /// How many objects are in the groups.
@@ -38,7 +42,7 @@ struct FollowedGroups {
                 summaries.append(nil)
                 continue
             }
-            guard let followed = summary.followed(count) else { return nil }
+            guard let followed = try summary.followed(count) else { return nil }
             summaries.append(followed)
         }
         self.summaries = summaries
@@ -71,7 +75,7 @@ struct FollowedGroups {
         _ query: TableQuery, _ changes: ClassChanges, from before: Snapshot, to after: Snapshot
     ) throws(StoreError) -> Bool {
         guard let slots = query.grouping?.slots else { return false }
-        isChanged = !changes.deleted.isEmpty || !changes.inserted.isEmpty
+        isChanged = !changes.deleted.isEmpty || !changes.inserted.isEmpty || query.looksBehindKeys
         let old = try RowValues(query, before), new = try RowValues(query, after)
         for key in changes.deleted { if try !take(key, try old.values(of: key), slots) { return false } }
         for key in changes.inserted { if try !put(key, try new.values(of: key), slots) { return false } }
@@ -85,9 +89,31 @@ struct FollowedGroups {
                 continue
             }
             guard let group = numbers[FollowedGroups.name(was[..<keyCount])] else { return false }
-            if !replace(was, now, group, slots) { return false }
+            if try !replace(was, now, group, slots) { return false }
         }
-        return true
+        return try findFirsts(query, new, in: after)
+    }
+
+    /// The first objects of those that have lost theirs: a pass over what comes behind these. False: it would be long.
+    private mutating func findFirsts(
+        _ query: TableQuery, _ values: RowValues, in after: Snapshot
+    ) throws(StoreError) -> Bool {
+        guard let start = orphans.values.min() else { return true }
+        let test = try RowTest(query.objects, .version(after))
+        let reader = try after.trees.objects(try after.schema.cls(query.objects.classID))
+        var left = 64 + objects >> 7, next = try reader.seek(start)
+        while let row = next, !orphans.isEmpty {
+            if left == 0 { return false }
+            left -= 1
+            next = try reader.next(row)
+            guard try test.holds(row.key) else { continue }
+            let name = FollowedGroups.name(try values.values(row)[..<keyCount])
+            guard let group = numbers[name], let start = orphans[group], start <= row.key else { continue }
+            orphans[group] = nil
+            firsts[group] = row.key
+            insert(group)
+        }
+        return orphans.isEmpty
     }
 
     /// An object goes.
@@ -98,11 +124,14 @@ struct FollowedGroups {
         // One of no keys is there without objects.
         if counts[group] == 0 && keyCount > 0 {
             numbers[name(group)] = nil
-            order.remove(at: place(group))
+            if orphans.removeValue(forKey: group) == nil { order.remove(at: place(group)) }
             return true
         }
-        if keyCount > 0 && firsts[group] == key { return false }
-        return replace(values, nil, group, slots)
+        if keyCount > 0, firsts[group] == key, orphans[group] == nil, !InjectedBug.active(.groupFirstKept) {
+            order.remove(at: place(group))
+            orphans[group] = key
+        }
+        return try replace(values, nil, group, slots)
     }
 
     /// An object comes.
@@ -121,6 +150,8 @@ struct FollowedGroups {
             for slot in summaries.indices { summaries[slot]?.append() }
             numbers[self.name(group)] = group
             insert(group)
+        } else if let start = orphans[group] {
+            orphans[group] = min(start, key)
         } else if key < firsts[group] || counts[group] == 0 {
             order.remove(at: place(group))
             firsts[group] = key
@@ -128,7 +159,7 @@ struct FollowedGroups {
         }
         counts[group] += 1
         objects += 1
-        return replace(nil, values, group, slots)
+        return try replace(nil, values, group, slots)
     }
 
     private mutating func insert(_ group: Int) { order.insert(Int32(group), at: place(group)) }
@@ -144,11 +175,13 @@ struct FollowedGroups {
     }
 
     /// Values of an object in place of those that it had.
-    private mutating func replace(_ old: [Value]?, _ new: [Value]?, _ group: Int, _ slots: [GroupSlot]) -> Bool {
+    private mutating func replace(
+        _ old: [Value]?, _ new: [Value]?, _ group: Int, _ slots: [GroupSlot]
+    ) throws(StoreError) -> Bool {
         var place = 0
         for slot in slots.indices {
             if case .count = slots[slot] { continue }
-            if summaries[slot]?.replace(old?[place], new?[place], group) == false { return false }
+            if try summaries[slot]?.replace(old?[place], new?[place], group) == false { return false }
             place += 1
         }
         return true
@@ -157,24 +190,36 @@ struct FollowedGroups {
     // MARK: The table
 
     /// What is done with the groups, and shown of them.
-    func found(_ query: TableQuery, storeTag: UInt32) throws(StoreError) -> FoundTable {
-        let (table, keys) = try query.table(of: Slots(self, query), order, nil, storeTag: storeTag, named: true)
+    func found(_ query: TableQuery, _ trees: TreeAccess) throws(StoreError) -> FoundTable {
+        let slots = try Slots(self, query, trees)
+        let (table, keys) = try query.table(of: slots, order, nil, storeTag: trees.storeTag, named: true)
         return FoundTable(table, of: keys, following: self)
     }
 
     private final class Slots: GroupSlots {
         private let groups: FollowedGroups
         private let slots: [GroupSlot]
+        /// Of what lies behind keys, by slots; it is not kept, but read of the first object of a group.
+        private var behindKeys: [Int: ObjectReader] = [:]
+        private var finder: RowFinder
 
-        init(_ groups: FollowedGroups, _ query: TableQuery) {
+        init(_ groups: FollowedGroups, _ query: TableQuery, _ trees: TreeAccess) throws(StoreError) {
             (self.groups, slots) = (groups, query.grouping?.slots ?? [])
+            let cls = try trees.schema.cls(query.objects.classID)
+            finder = RowFinder(try trees.objects(cls))
+            var columns: [NumberColumn] = []
+            for case (let number, .value(let value)) in slots.enumerated() where number >= groups.keyCount {
+                behindKeys[number] = try ObjectReader(value, trees, cls, &columns)
+            }
         }
 
         func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value {
             switch slots[number] {
-            case .count: .int(groups.counts[group])
-            case .value: groups.keys[group * groups.keyCount + number]
-            case .aggregate: groups.summaries[number]?.value(group) ?? .null
+            case .count: return .int(groups.counts[group])
+            case .aggregate: return groups.summaries[number]?.value(group) ?? .null
+            case .value:
+                guard let reader = behindKeys[number] else { return groups.keys[group * groups.keyCount + number] }
+                return try reader.value(try finder.row(groups.firsts[group]))
             }
         }
 
@@ -183,17 +228,34 @@ struct FollowedGroups {
 }
 
 extension TableQuery {
+    /// Something is asked of what a key leads to: it is read for each group that there is, and not followed.
+    var looksBehindKeys: Bool {
+        grouping.map { $0.slots.dropFirst($0.keys).contains { if case .value = $0 { true } else { false } } } ?? false
+    }
+
+    /// What its groups are made of: keys, and what is added up.
+    var valuesOfGroups: [ObjectValue] {
+        guard let grouping else { return values }
+        return grouping.slots.enumerated().compactMap { number, slot in
+            switch slot {
+            case .count: nil
+            case .value(let value): number < grouping.keys ? value : nil
+            case .aggregate(_, let value, _): value
+            }
+        }
+    }
+
     /// Whether its groups can be followed by what happens to their objects, as far as the query says it: keys that are
-    /// equal in one form, of which nothing else is asked, of all objects that satisfy a condition.
+    /// equal in one form, of all objects that satisfy a condition.
     var canFollowGroups: Bool {
         guard let grouping, !callsFunctions, case .ranks = ObserverScope.way(objects) else { return false }
         for (number, slot) in grouping.slots.enumerated() {
             switch slot {
             case .count: break
-            case .aggregate(_, let value, _):
-                guard value.kind == .int, value.path.map(QueryPaths.canFollow) ?? true else { return false }
+            case .aggregate(_, let value, _): guard value.path.map(QueryPaths.canFollow) ?? true else { return false }
             case .value(let value):
-                guard number < grouping.keys, value.path.map(QueryPaths.canFollow) ?? true else { return false }
+                if number >= grouping.keys { continue }
+                guard value.path.map(QueryPaths.canFollow) ?? true else { return false }
                 switch value.kind {
                 case .bool, .int, .string, .binary, .timestamp, .objectID, .uuid, .link: break
                 default: return false

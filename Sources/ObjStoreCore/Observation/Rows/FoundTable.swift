@@ -45,8 +45,9 @@ extension TableRun {
             let blocks = try RowBlocks(reader, list, isAscending: isAscending)
             return FoundTable(try table(try ObjectRows(query.columns, run.cls, trees, blocks, texts: .plain)), of: list)
         }
-        let groups = try groups(), followed = query.canFollowGroups ? try FollowedGroups(groups, query) : nil
-        if let followed { return try followed.found(query, storeTag: trees.storeTag) }
+        let canFollow = query.canFollowGroups, groups = try groups(isToBeFollowed: canFollow)
+        let followed = canFollow ? try FollowedGroups(groups, query) : nil
+        if let followed { return try followed.found(query, trees) }
         let all = (0..<Int32(groups.keys.count)).map { $0 }, functions = query.callsFunctions ? FunctionRun(trees) : nil
         let (table, keys) = try query.table(of: groups, all, functions, storeTag: trees.storeTag, named: true)
         return FoundTable(table, of: keys, following: nil)

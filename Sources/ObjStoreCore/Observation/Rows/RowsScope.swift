@@ -137,7 +137,7 @@ final class RowValues {
         return try values(row)
     }
 
-    private func values(_ row: RowPosition) throws(StoreError) -> [Value] {
+    func values(_ row: RowPosition) throws(StoreError) -> [Value] {
         try readers.map { (reader) throws(StoreError) in try reader.value(row) }
     }
 

@@ -21,8 +21,14 @@ final class GroupSummary {
     /// Their bytes are in the pages that are read.
     private var values = GroupArray<Value>()
     private var decimals = GroupArray<Decimal128>()
+    /// Sums of doubles and decimals once more, so that they can be followed; as long as they are exact.
+    private var exact = GroupArray<ExactSum>()
+    private var isExact = false
 
-    init(_ aggregate: QueryAggregate, _ reader: ObjectReader, _ sums: PathSum) {
+    /// - Parameter isToBeFollowed: by `followed`.
+    init(
+        _ aggregate: QueryAggregate, _ reader: ObjectReader, _ sums: PathSum, isToBeFollowed: Bool = false
+    ) {
         self.aggregate = aggregate
         self.reader = reader
         self.sums = sums
@@ -35,12 +41,14 @@ final class GroupSummary {
             }
         } else {
             way = sums == .decimals ? .decimals : sums == .ints ? .ints : .doubles
+            isExact = isToBeFollowed && sums != .ints
         }
     }
 
     /// The values of a block, whose groups have these numbers; there are `groups` of them.
     func add(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>, groups: Int) throws(StoreError) {
         try extend(to: groups)
+        if isExact { try addExactly(block, numbers) }
         guard let column = reader.number else {
             return try reader.forEach(block) { (index, value) throws(StoreError) in
                 try add(value, Int(numbers[index]))
@@ -87,9 +95,23 @@ final class GroupSummary {
         }
     }
 
+    private func addExactly(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>) throws(StoreError) {
+        let initial = way == .decimals ? ExactSum.decimals : .doubles
+        try reader.forEach(block) { (index, value) throws(StoreError) in
+            guard isExact, !value.isNull, !value.isNaN else { return }
+            let group = Int(numbers[index])
+            if group >= exact.count { try exact.extend(to: group + 1, with: initial) }
+            if way == .decimals {
+                if let number = ValueProgram.decimal(value) { isExact = exact.elements[group].add(number) }
+            } else if let number = ValueProgram.number(value) {
+                isExact = exact.elements[group].add(number)
+            }
+        }
+    }
+
     /// A sum of doubles, which `GroupKeys` can add up while it counts.
     var isSumOfDoubles: Bool {
-        way == .doubles && aggregate == .sum && reader.value.kind == .double && reader.number != nil
+        way == .doubles && aggregate == .sum && reader.value.kind == .double && reader.number != nil && !isExact
     }
 
     /// Adds the values of a block where they lie in the leaf to what is there, by their cells; false: they lie
@@ -190,21 +212,38 @@ final class GroupSummary {
     }
 
     /// What it knows of all groups, to be followed from there; nil: it cannot be.
-    func followed(_ groups: Int) -> GroupTotals? {
+    func followed(_ groups: Int) throws(StoreError) -> GroupTotals? {
         func all<Element>(_ array: borrowing GroupArray<Element>) -> [Element] {
             Array(UnsafeBufferPointer(start: array.elements, count: groups))
         }
+        func best(_ value: (Int) -> Value) throws(StoreError) -> GroupTotals {
+            let isLeast = aggregate == .minimum
+            let best = (0..<groups).map { group in counts[group] == 0 ? .null : value(group) }
+            return try GroupTotals(best: best, all(counts), isLeast: isLeast)
+        }
+        try Memory.check(for: groups, each: 128)
+        let isMean = aggregate != .sum
         switch way {
-        case .ints: return .sums(all(ints), all(counts), isMean: aggregate != .sum)
-        case .leastInt: return .least(all(extremes), all(counts))
-        case .greatestInt: return .greatest(all(extremes), all(counts))
-        case .doubles, .decimals, .leastDouble, .greatestDouble, .extreme: return nil
+        case .ints: return GroupTotals(ints: all(ints), all(counts), isMean: isMean)
+        case .doubles, .decimals:
+            guard isExact else { return nil }
+            try exact.extend(to: groups, with: way == .decimals ? .decimals : .doubles)
+            return GroupTotals(exact: all(exact), all(counts), isMean: isMean, isOfDecimals: way == .decimals)
+        case .leastInt, .greatestInt: return try best { .int(extremes[$0]) }
+        case .leastDouble, .greatestDouble: return try best { .double(doubles[$0]) }
+        case .extreme: return try best { values[$0] }
         }
     }
 
     static func sum(_ sum: Int128) -> Value { Int64(exactly: sum).map { .int($0) } ?? .null }
     static func mean(_ sum: Int128, of count: Int64) -> Value {
-        count == 0 ? .null : .double(Double(sum) / Double(count))
+        mean(Double(sum), of: count)
+    }
+    static func mean(_ sum: Double, of count: Int64) -> Value {
+        count == 0 ? .null : .double(sum / Double(count))
+    }
+    static func mean(_ sum: Decimal128, of count: Int64) -> Value {
+        count == 0 ? .null : .decimal128(sum / ExactNumber.decimal(count))
     }
 
     func value(_ group: Int) -> Value {
@@ -214,10 +253,9 @@ final class GroupSummary {
         case (.ints, .sum): return GroupSummary.sum(ints[group])
         case (.ints, _): return GroupSummary.mean(ints[group], of: count)
         case (.doubles, .sum): return .double(doubles[group])
-        case (.doubles, _): return count == 0 ? .null : .double(doubles[group] / Double(count))
+        case (.doubles, _): return GroupSummary.mean(doubles[group], of: count)
         case (.decimals, .sum): return .decimal128(decimals[group])
-        case (.decimals, _):
-            return count == 0 ? .null : .decimal128(decimals[group] / ExactNumber.decimal(count))
+        case (.decimals, _): return GroupSummary.mean(decimals[group], of: count)
         case (.leastInt, _), (.greatestInt, _): return count == 0 ? .null : .int(extremes[group])
         case (.leastDouble, _), (.greatestDouble, _): return count == 0 ? .null : .double(doubles[group])
         case (.extreme, _): return values[group]

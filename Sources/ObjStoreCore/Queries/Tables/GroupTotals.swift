@@ -1,82 +1,131 @@
 /// What is known of one aggregate of all groups, so that it follows when an object of a group comes, goes, or has
-/// another value: ints alone, which add up whatever their order.
-enum GroupTotals {
-    /// And how many values there are.
-    case sums([Int128], [Int64], isMean: Bool)
-    case least([Int64], [Int64])
-    case greatest([Int64], [Int64])
-}
+/// another value, and is at each time what asking anew would find, bit by bit.
+///
+/// Ints add up whatever their order, doubles and decimals as long as `ExactSum` can. A least or greatest value is
+/// replaced; where it goes, nobody knows the next one.
+struct GroupTotals {
+    enum Way {
+        case ints, doubles, decimals
+        case least, greatest
+    }
 
-extension GroupTotals {
+    private let way: Way
+    private let isMean: Bool
+    /// How many values count.
+    private var counts: [Int64]
+    // Of these, the one that the way needs.
+    private var ints: [Int128] = []
+    private var exact: [ExactSum] = []
+    private var best: [Value] = []
+    /// The bytes of the best ones that have any.
+    private var texts: [Int: OwnedValue] = [:]
+
+    init(ints: [Int128], _ counts: [Int64], isMean: Bool) {
+        (way, self.isMean, self.counts, self.ints) = (.ints, isMean, counts, ints)
+    }
+
+    init(exact: [ExactSum], _ counts: [Int64], isMean: Bool, isOfDecimals: Bool) {
+        (way, self.isMean, self.counts, self.exact) = (isOfDecimals ? .decimals : .doubles, isMean, counts, exact)
+    }
+
+    /// - Parameter best: null of groups that have none. Errors: `.outOfMemory`.
+    init(best: [Value], _ counts: [Int64], isLeast: Bool) throws(StoreError) {
+        (way, isMean, self.counts, self.best) = (isLeast ? .least : .greatest, false, counts, best)
+        for group in best.indices where best[group].kind.isBytes { try keep(best[group], group) }
+    }
+
+    /// The bytes belong to it from now on.
+    private mutating func keep(_ value: Value, _ group: Int) throws(StoreError) {
+        texts[group] = nil
+        best[group] = value
+        guard value.kind.isBytes else { return }
+        let kept = try OwnedValue(copying: value)
+        texts[group] = kept
+        best[group] = kept.value
+    }
+
     /// A group that has nothing yet.
     mutating func append() {
-        switch self {
-        case .sums(var sums, var counts, let isMean):
-            self = .sums([], [], isMean: isMean)
-            sums.append(0)
-            counts.append(0)
-            self = .sums(sums, counts, isMean: isMean)
-        case .least(var best, var counts):
-            self = .least([], [])
-            best.append(0)
-            counts.append(0)
-            self = .least(best, counts)
-        case .greatest(var best, var counts):
-            self = .greatest([], [])
-            best.append(0)
-            counts.append(0)
-            self = .greatest(best, counts)
+        counts.append(0)
+        switch way {
+        case .ints: ints.append(0)
+        case .doubles: exact.append(.doubles)
+        case .decimals: exact.append(.decimals)
+        case .least, .greatest: best.append(.null)
         }
     }
 
-    /// False: what is the least now is not known.
-    mutating func replace(_ old: Value?, _ new: Value?, _ group: Int) -> Bool {
-        let old = old?.isNull == false ? old : nil, new = new?.isNull == false ? new : nil
-        let change = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
-        switch self {
-        case .sums(var sums, var counts, let isMean):
-            // One owner: changed in place.
-            self = .sums([], [], isMean: isMean)
-            sums[group] += Int128(new?.low ?? 0) - Int128(old?.low ?? 0)
-            counts[group] += Int64(change)
-            self = .sums(sums, counts, isMean: isMean)
+    // MARK: Following
+
+    /// A value of a group is another one; nil: there is none. False: what the aggregate is now is not known.
+    mutating func replace(_ old: Value?, _ new: Value?, _ group: Int) throws(StoreError) -> Bool {
+        let old = counted(old), new = counted(new)
+        counts[group] += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+        switch way {
+        case .ints:
+            ints[group] += Int128(new?.low ?? 0) - Int128(old?.low ?? 0)
             return true
-        case .least(var best, var counts):
-            self = .least([], [])
-            let isKnown = GroupTotals.replace(&best[group], &counts[group], old?.low, new?.low, change, by: <)
-            self = .least(best, counts)
-            return isKnown
-        case .greatest(var best, var counts):
-            self = .greatest([], [])
-            let isKnown = GroupTotals.replace(&best[group], &counts[group], old?.low, new?.low, change, by: >)
-            self = .greatest(best, counts)
-            return isKnown
+        case .doubles:
+            if let number = old.flatMap(ValueProgram.number), !exact[group].remove(number) { return false }
+            if let number = new.flatMap(ValueProgram.number), !exact[group].add(number) { return false }
+            return true
+        case .decimals:
+            // First what comes: it may have the exponent that the other one was the last to have.
+            if let number = new.flatMap(ValueProgram.decimal), !exact[group].add(number) { return false }
+            if let number = old.flatMap(ValueProgram.decimal), !exact[group].remove(number) { return false }
+            return true
+        case .least, .greatest: return try replaceBest(old, new, group)
         }
+    }
+
+    /// Nil: it does not count, as where it is asked.
+    private func counted(_ value: Value?) -> Value? {
+        guard let value, !value.isNull, !value.isNaN else { return nil }
+        switch way {
+        case .doubles: return ValueProgram.number(value) == nil ? nil : value
+        case .decimals: return ValueProgram.decimal(value) == nil ? nil : value
+        case .ints, .least, .greatest: return value
+        }
+    }
+
+    private mutating func replaceBest(_ old: Value?, _ new: Value?, _ group: Int) throws(StoreError) -> Bool {
+        let known = best[group]
+        func order(_ value: Value) throws(StoreError) -> Int {
+            let order = try MixedOrder.compare(value, known)
+            return way == .least ? order : -order
+        }
+        if counts[group] == 0 {
+            try keep(.null, group)
+            return true
+        }
+        if let new {
+            if counts[group] == 1 {
+                try keep(new, group)
+                return true
+            }
+            let place = try order(new)
+            if place < 0 {
+                try keep(new, group)
+                return true
+            }
+            // 1.0 and 1.00, 0.0 and -0.0: the first one in the order of the objects counts.
+            if place == 0 { return new.isSame(as: known) }
+        }
+        // Others may have had it, too.
+        guard let old, try order(old) == 0, !InjectedBug.active(.groupExtremeKept) else { return true }
+        return false
     }
 
     func value(_ group: Int) -> Value {
-        switch self {
-        case .sums(let sums, let counts, isMean: true): GroupSummary.mean(sums[group], of: counts[group])
-        case .sums(let sums, _, isMean: false): GroupSummary.sum(sums[group])
-        case .least(let best, let counts), .greatest(let best, let counts):
-            counts[group] == 0 ? .null : .int(best[group])
+        let count = counts[group]
+        switch way {
+        case .ints where isMean: return GroupSummary.mean(ints[group], of: count)
+        case .ints: return GroupSummary.sum(ints[group])
+        case .doubles where isMean: return GroupSummary.mean(exact[group].double, of: count)
+        case .doubles: return .double(exact[group].double)
+        case .decimals where isMean: return GroupSummary.mean(exact[group].decimal, of: count)
+        case .decimals: return .decimal128(exact[group].decimal)
+        case .least, .greatest: return best[group]
         }
-    }
-}
-
-extension GroupTotals {
-    private static func replace(
-        _ best: inout Int64, _ count: inout Int64, _ old: Int64?, _ new: Int64?, _ change: Int,
-        by isBetter: (Int64, Int64) -> Bool
-    ) -> Bool {
-        count += Int64(change)
-        // It is the only one, or as good as any.
-        if let new, count == 1 || !isBetter(best, new) {
-            best = new
-            return true
-        }
-        // Others may have had it, too.
-        guard let old, old == best, count > 0, !InjectedBug.active(.groupExtremeKept) else { return true }
-        return false
     }
 }

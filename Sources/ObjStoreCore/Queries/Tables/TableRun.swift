@@ -25,11 +25,13 @@ struct TableRun {
     }
 
     /// All groups, before anything is done with them.
-    func groups() throws(StoreError) -> AskedGroups {
+    ///
+    /// - Parameter isToBeFollowed: as `GroupSummary` has it.
+    func groups(isToBeFollowed: Bool = false) throws(StoreError) -> AskedGroups {
         guard let grouping = query.grouping else {
             throw StoreError(.internalError, "a table of objects has no groups")
         }
-        return try groups(grouping)
+        return try groups(grouping, isToBeFollowed)
     }
 
     func table(_ rows: ObjectRows) throws(StoreError) -> Table {
@@ -38,7 +40,7 @@ struct TableRun {
         return Table(finished: columns, storeTag: trees.storeTag)
     }
 
-    private func groups(_ grouping: Grouping) throws(StoreError) -> AskedGroups {
+    private func groups(_ grouping: Grouping, _ isToBeFollowed: Bool) throws(StoreError) -> AskedGroups {
         var numbers: [NumberColumn] = [], readers: [ObjectReader?] = []
         var summaries: [GroupSummary?] = []
         for slot in grouping.slots {
@@ -52,15 +54,17 @@ struct TableRun {
             case .aggregate(let aggregate, let value, let sums):
                 readers.append(nil)
                 summaries.append(
-                    GroupSummary(aggregate, try ObjectReader(value, trees, run.cls, &numbers), sums))
+                    GroupSummary(
+                        aggregate, try ObjectReader(value, trees, run.cls, &numbers), sums,
+                        isToBeFollowed: isToBeFollowed))
             }
         }
         let keyReaders = readers.prefix(grouping.keys).compactMap { $0 }
         let (keys, blocks) = try keys(keyReaders)
         let assigned = try Memory.allocate(Int32.self, RowBlocks.most)
         defer { assigned.deallocate() }
-        let sum = summaries.lazy.compactMap { $0 }.first { $0.isSumOfDoubles }
         while try blocks.advance() {
+            let sum = summaries.lazy.compactMap { $0 }.first { $0.isSumOfDoubles }
             try keys.assign(blocks, into: assigned, adding: sum)
             var bytes = keys.inPlace
             for case let summary? in summaries {

@@ -1,0 +1,207 @@
+import ObjStoreCore
+import Testing
+
+/// Aggregates that follow what happens to the objects of a group are what asking finds, bit by bit.
+@Suite struct FollowedGroupTests {
+    // MARK: Sums
+
+    /// Halves and the like, and what sums must round, or cannot hold.
+    private static func double(_ random: inout IndexRandom, isNasty: Bool) -> Double {
+        guard isNasty else { return Double(random.below(2001) - 1000) / [1, 2, 4, 1024][random.below(4)] }
+        switch random.below(12) {
+        case 0: return [.infinity, -.infinity, 0x1p1023, -0x1p950, 0x1p899][random.below(5)]
+        case 1: return [.leastNonzeroMagnitude, -.leastNormalMagnitude, 0x1.8p-1060][random.below(3)]
+        case 2: return Double(random.below(100)) / 3
+        case 3: return Double(random.below(5)) * 0x1p52
+        case 4: return -0.0
+        default: return Double(random.below(64)) * [0x1p-30, 0x1p20, 1][random.below(3)]
+        }
+    }
+
+    private static func decimal(_ random: inout IndexRandom, isNasty: Bool) -> Decimal128 {
+        let places = isNasty ? [0, 1, 2, -3, 20, 33, 40, 6000, -6000][random.below(9)] : random.below(4)
+        let most = isNasty && random.below(4) == 0 ? UInt128(10).power(34) : 10_000
+        if isNasty, random.below(20) == 0 { return Decimal128.infinity }
+        if !isNasty, random.below(2) == 0 {
+            // 3, 3.0, 3.00: equal, and not the same.
+            return Decimal128(
+                isNegative: false, exponent: Decimal128.bias - places,
+                coefficient: UInt128(random.below(5)) * UInt128(10).power(places))
+        }
+        return Decimal128(
+            isNegative: random.below(3) == 0, exponent: Decimal128.bias - places,
+            coefficient: random.below(6) == 0 ? 0 : UInt128(random.next()) * UInt128(random.next()) % most)
+    }
+
+    /// Values come and go; as long as the sum is said to be exact, it is that of all values in whatever order, and is
+    /// so mostly where nothing is nasty.
+    @Test(arguments: [false, true]) func sumsAreThoseOfAnyOrder(isNasty: Bool) {
+        var exact = (doubles: 0, decimals: 0), random = IndexRandom(9)
+        for history in 0..<600 {
+            var doubles: [Double] = [], sum = ExactSum.doubles
+            for _ in 0..<30 {
+                if let last = doubles.last, random.below(3) == 0 {
+                    guard sum.remove(last) else { break }
+                    doubles.removeLast()
+                } else {
+                    let value = Self.double(&random, isNasty: isNasty)
+                    guard sum.add(value) else { break }
+                    doubles.append(value)
+                }
+                doubles.shuffle(using: &random)
+                let wanted = doubles.reduce(0.0, +)
+                #expect(sum.double.bitPattern == wanted.bitPattern, "history \(history): \(doubles)")
+                exact.doubles += 1
+            }
+            var decimals: [Decimal128] = []
+            sum = .decimals
+            for _ in 0..<30 {
+                if let last = decimals.last, random.below(3) == 0 {
+                    guard sum.remove(last) else { break }
+                    decimals.removeLast()
+                } else {
+                    let value = Self.decimal(&random, isNasty: isNasty)
+                    guard sum.add(value) else { break }
+                    decimals.append(value)
+                }
+                decimals.shuffle(using: &random)
+                let wanted = decimals.reduce(Decimal128.zero, +), found = sum.decimal
+                #expect(
+                    found.low == wanted.low && found.high == wanted.high,
+                    "history \(history): \(found.text), not \(wanted.text), of \(decimals.map(\.text))")
+                exact.decimals += 1
+            }
+        }
+        #expect(exact.doubles > (isNasty ? 1000 : 17_999) && exact.decimals > (isNasty ? 500 : 7000), "\(exact)")
+    }
+
+    // MARK: Tables
+
+    private struct Shop {
+        let store: Store
+        let cls: UInt32
+        let properties: [UInt32]
+        static let names = ["city", "weight", "part", "price", "born", "name", "thing"]
+
+        init() throws {
+            var configuration = StoreConfiguration(), draft = SchemaDraft()
+            configuration.place = .memory("")
+            configuration.durability = .relaxed(milliseconds: 1000)
+            try draft.addClass("Item")
+            let kinds: [ValueKind] = [.int, .double, .float, .decimal128, .timestamp, .string, .mixed]
+            for (name, kind) in zip(Self.names, kinds) { try draft.addProperty("Item", name, kind, .nullable) }
+            configuration.schema = draft
+            store = try Store.open(configuration)
+            let view = try store.openView()
+            defer { view.close() }
+            cls = try view.findClass("Item")
+            properties = try Self.names.map { [cls] name throws in try view.findProperty(cls, name) }
+        }
+    }
+
+    private static func value(_ property: Int, _ random: inout IndexRandom, isNasty: Bool) throws -> OwnedValue {
+        if random.below(12) == 0 { return OwnedValue(.null) }
+        switch property {
+        case 0: return OwnedValue(.int(Int64(random.below(4))))
+        case 1:
+            if isNasty, random.below(9) == 0 { return OwnedValue(.double(.nan)) }
+            return OwnedValue(.double(double(&random, isNasty: isNasty)))
+        case 2: return OwnedValue(.float(Float(random.below(1000)) / (isNasty ? 3 : 8)))
+        case 3: return OwnedValue(.decimal128(decimal(&random, isNasty: isNasty)))
+        case 4:
+            return OwnedValue(.timestamp(seconds: Int64(random.below(9)) - 4, nanoseconds: Int32(random.below(3))))
+        case 5:
+            return Array(["", "Bern", "Berne", "Genf", "Züri"][random.below(5)].utf8).withUnsafeBytes {
+                OwnedValue(.string($0.baseAddress, $0.count))
+            }
+        default: return try MixedSample.next(&random)
+        }
+    }
+
+    private static func rows(_ table: Table) -> [[Value]] {
+        (0..<table.rows).map { row in table.columns.map { $0.value(row) } }
+    }
+
+    /// Random histories of objects with each kind of value, observed by tables with each aggregate of it.
+    @Test(arguments: [false, true]) func tablesAreWhatIsAsked(isNasty: Bool) throws {
+        let shop = try Shop(), store = shop.store
+        let aggregates = Shop.names[1...].flatMap { name in
+            let numbers = ["weight", "part", "price", "thing"].contains(name) ? ["@sum.\(name)", "@avg.\(name)"] : []
+            return numbers + ["@min.\(name)", "@max.\(name)"]
+        }
+        // Each alone, for one that cannot be followed is asked anew with all of its table; and some together.
+        var texts = aggregates.map { "GROUP(city) SELECT(city, \($0))" }
+        texts += aggregates.filter { $0.contains("sum") }.map { "GROUP() SELECT(\($0), @count)" }
+        texts.append("GROUP(city) SORT(@sum.price DESC) SELECT(@sum.price, @avg.weight, @max.born, @min.name)")
+        let view = try store.openView()
+        defer { view.close() }
+        final class Seen: @unchecked Sendable {
+            var wrong: String?
+            var told = 0
+        }
+        let seen = Seen()
+        var observers: [Observer] = []
+        for text in texts {
+            let query = try view.anyQuery(shop.cls, parsing: text)
+            guard case .table(let table) = query else { throw StoreError(.internalError, "no table") }
+            observers.append(
+                try store.observe(query, ObserverOptions()) { changes in
+                    do {
+                        let now = try store.openView()
+                        defer { now.close() }
+                        let tables = (try store.table(of: changes, before: false), try now.table(table))
+                        let (found, wanted) = (Self.rows(tables.0), Self.rows(tables.1))
+                        defer { withExtendedLifetime(tables) {} }
+                        seen.told += 1
+                        let isSame =
+                            found.count == wanted.count
+                            && zip(found, wanted).allSatisfy { $0.elementsEqual($1) { $0.isSame(as: $1) } }
+                        if !isSame {
+                            seen.wrong =
+                                "\(text): \(found.map { $0.map(\.text) }), not \(wanted.map { $0.map(\.text) })"
+                        }
+                    } catch { seen.wrong = "\(text): \(error)" }
+                    return nil
+                })
+        }
+        var random = IndexRandom(isNasty ? 4 : 3), ids: [ObjectID] = []
+        for step in 0..<(isNasty ? 500 : 900) {
+            let transaction = try store.begin(.atMost(5000))
+            for _ in 0...random.below(3) {
+                let place = random.below(ids.count + 1)
+                if ids.count < 24, random.below(4) == 0 || place == ids.count {
+                    let values = try shop.properties.indices.map { index in
+                        try Self.value(index, &random, isNasty: isNasty)
+                    }
+                    ids.append(
+                        try shop.properties.withUnsafeBufferPointer { properties in
+                            try values.map(\.value).withUnsafeBufferPointer {
+                                try transaction.create(shop.cls, properties, $0.baseAddress!)
+                            }
+                        })
+                    withExtendedLifetime(values) {}
+                } else if random.below(8) == 0, place < ids.count {
+                    try transaction.delete(ids.remove(at: place))
+                } else if place < ids.count {
+                    let property = random.below(shop.properties.count)
+                    let value = try Self.value(property, &random, isNasty: isNasty)
+                    try transaction.set(ids[place], shop.properties[property], value.value)
+                    withExtendedLifetime(value) {}
+                }
+            }
+            _ = try transaction.commit()
+            _ = try store.hub.deliver()
+            if let wrong = seen.wrong {
+                Issue.record("step \(step): \(wrong)")
+                break
+            }
+        }
+        #expect(seen.told > 2000, "\(seen.told)")
+        for observer in observers { observer.close() }
+        try store.close()
+    }
+}
+
+extension UInt128 {
+    fileprivate func power(_ exponent: Int) -> UInt128 { (0..<exponent).reduce(1) { product, _ in product * self } }
+}
