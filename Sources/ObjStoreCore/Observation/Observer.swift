@@ -18,12 +18,12 @@ package final class Observer: @unchecked Sendable {
     /// How many had come into the hub's index when it had; set once, before anybody delivers to it.
     var arrival: UInt64 = .max
 
-    // Under the hub's lock.
-    var isClosed = false
-    /// It has a version of its own, and is looked at by itself; else it knows what the hub's followers know.
-    var isApart = true
-    /// Its place among those.
+    // Under the hub's lock. Flags stand where something ends inside of a word: there may be very many observers.
+    /// Its place among the hub's followers.
     var place: Int?
+    var isClosed = false
+    /// It has a version of its own, and is looked at by itself; else it knows what those know.
+    var isApart = true
     /// It was so far behind that it has let go of what it knew, and begins anew.
     var isLost = false
     /// It is told nothing till it goes on.
@@ -43,6 +43,12 @@ package final class Observer: @unchecked Sendable {
 
     /// Where the hub's index looks for it; set once, when it comes into it.
     var range: ObservedRange?
+    /// It is told of positions.
+    let hasPositions: Bool
+    /// Of the thread that has claimed it: what it asks about was dropped, and it has told so.
+    private var isGone = false
+    /// The same: it has been told that nothing more comes.
+    var isOver = false
 
     /// Under the hub's lock: a transaction that it is not told of has not been published yet. It stays where it is.
     func isHeld(at published: UInt64) -> Bool {
@@ -59,12 +65,6 @@ package final class Observer: @unchecked Sendable {
     private var answeredAt: UInt64 = 0
     /// As of the last claim.
     private var shared: SharedAnswer?
-    /// It is told of positions.
-    let hasPositions: Bool
-    /// What it asks about was dropped, and it has told so.
-    private var isGone = false
-    /// It has been told that nothing more comes.
-    var isOver = false
 
     init(
         _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, _ answer: ObservedAnswer?,

@@ -6,8 +6,8 @@
 ///                  Genf              9      14       77      objects 15, sum 83
 /// ```
 /// Counts, sums and averages are added to and taken from, least and greatest values replaced: see `GroupTotals`. Where
-/// the first object of a group goes, the next one is looked for behind it; where the only one goes that is known to have
-/// the least value, the groups are found anew.
+/// the first object of a group goes, the next one is looked for behind it; where the only one goes that is known to be
+/// of the least value, the groups are found anew.
 /// HAVING, SORT, LIMIT and columns are then made of all groups as always: a step costs O(g) of the g groups, whatever
 /// the objects.
 struct FollowedGroups {

@@ -1,4 +1,4 @@
-/// A sum of doubles or decimals that nothing was rounded in, so that it is the same in whatever order they are added up,
+/// A sum of doubles or decimals that nothing was rounded in: it is the same in whatever order they are added up,
 /// and values can be taken out of it again.
 ///
 /// ```
