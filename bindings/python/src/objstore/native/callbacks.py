@@ -185,6 +185,11 @@ _keep: Any = _kept.append  # the hook meanwhile
 _threads: dict[int, Calls] = {}  # other threads that are in a call, by their idents, and the innermost one
 
 
+def have_threads() -> bool:
+    """Are other threads than the main one in calls that may call back?"""
+    return bool(_threads)
+
+
 def _calls_of(kept: "sys.UnraisableHookArgs") -> Calls | None:
     """The call whose callback raised that before its first line, or behind its last one: its caller is below in the
     stack, or was."""

@@ -117,6 +117,11 @@ def wait_once(store: int, seconds: float) -> int:
     return _lend(_wait, store, milliseconds(seconds)).result()
 
 
+def wait_for_ever(store: int) -> Delivered:
+    """Waits for something that is due, or that a signal is handled, and delivers it."""
+    return _lend(_wait, store, FOREVER)
+
+
 def _lend(function: Callable[..., int], *arguments: int) -> Delivered:
     calls = Calls()
     calls.handlers = handlers()

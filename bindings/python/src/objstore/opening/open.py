@@ -11,6 +11,7 @@ from ..models.model import ModelMeta
 from ..native import ffi
 from ..native.callbacks import Calls, ended, plain
 from ..native.handles import Handle
+from ..observing.worker import Worker
 from ..schema.declaration import Schema
 from ..stores import maintenance
 from ..stores.store import Store
@@ -36,6 +37,7 @@ def open(
     relaxed: float = 0.1,
     write_timeout: float | None = None,
     exclusive: bool = False,
+    deliver_on_worker: bool = False,
     without_log: bool = False,
     delete_if_migration_needed: bool = False,
     seed: "str | os.PathLike[str] | None" = None,
@@ -67,6 +69,9 @@ def open(
                     `relaxed` seconds; "none", at once, and it is there with the next checkpoint
     write_timeout   seconds to wait for other writers; None = for ever
     exclusive       no other process may open it
+    deliver_on_worker
+                    a thread of this store, a daemon, calls its handlers as soon as something is due; what they raise is
+                    shown by threading.excepthook. Else they are called by who calls deliver(), wait() or refresh()
     without_log     open although the log is lost, and with it the commits after the last checkpoint
     delete_if_migration_needed
                     for development: a file whose classes differ from the models is deleted, and created again; Busy
@@ -117,6 +122,8 @@ def open(
             made.seed(seed, seed_sha256)
             made.callbacks(opening.initial_data, opening.migration, opening.compaction)
             opening.open(made)
+        if deliver_on_worker:
+            opening.deliver_on_worker()
     except BaseException:  # also of a signal handler, when everything was done
         opening.abandon()
         raise
@@ -203,6 +210,10 @@ class _Opening:
             self.opened.append(Store(self._handle.cell, self._models, self._write_timeout))
         self.opened[0]._blocks.clear()  # which refer to it
         self._handle.cell.value = None  # it is the Store's
+
+    def deliver_on_worker(self) -> None:
+        store = self.opened[0]
+        store._worker = Worker(store._open_handle(), store.path)
 
     def abandon(self) -> None:
         """Closes it, if it was opened; a store that a callback has seen was closed by the library if not."""

@@ -17,6 +17,7 @@ from ..native.handles import Bag, Closer, ClosingBlock, Handle, cell_of, forget,
 from ..observing.key_paths import KeyPaths
 from ..observing.streams import AnyStream, ChangeStream, ElementStream
 from ..observing.tokens import ChangeToken, ElementToken, Token
+from ..observing.worker import Worker
 from ..reading.views import Block, Epoch, Snapshot, View
 from ..schema import file_models
 from ..schema.bindings import Binding
@@ -28,6 +29,7 @@ from ..writing.transaction import Transaction
 from . import idle_stores, query_functions, query_watch, submitted
 from .creation import Factory
 from .frozen import Frozen, freeze
+from .opened import stores as _stores
 
 if TYPE_CHECKING:
     from ..collections.mixed import Nested
@@ -42,7 +44,6 @@ _view_refresh = ffi.bind("objstore_view_refresh")
 _notify_fd = ffi.bind("objstore_notify_fd")
 _view_close = ffi.bind("objstore_view_close")
 S = TypeVar("S")
-_stores: "Bag[OpenStore]" = Bag()
 
 
 class OpenStore(Factory, ClosingBlock):
@@ -84,6 +85,7 @@ class OpenStore(Factory, ClosingBlock):
         self._is_inherited = False  # does the store belong to the parent process?
         self._frozen: Bag[Frozen] = Bag()
         self._functions: list[Any] = []  # that queries call, or called
+        self._worker: Worker | None = None
         self._watch = 0  # the number of what is told how far they have come
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
@@ -168,6 +170,8 @@ class OpenStore(Factory, ClosingBlock):
             if write.is_open or write._asked.value:
                 write._abandon()
         event_loops.ring_all(self)
+        if self._worker is not None:
+            self._worker.end()
 
     def _owns(self, obj: Any) -> bool:
         """Is it a live object of this store? It may have come from another handle of it. The tag says so, and not the
