@@ -202,6 +202,7 @@ const benchmark_case cases[] = {
     {"notify_sections_1", run_notify},
     {"notify_table_1", run_notify},
     {"notify_groups_1", run_notify},
+    {"notify_groups_mean_1", run_notify},
     {"notify_groups_anew_1", run_notify},
     {"notify_link_1", run_notify},
     {"notify_observers_100", run_live},

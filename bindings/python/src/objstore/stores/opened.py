@@ -5,7 +5,6 @@ call is over, and closing the store would wait for that for ever. So stores that
 which waits for their handlers while these can still run.
 """
 
-import atexit
 from typing import TYPE_CHECKING
 
 from ..native.callbacks import have_threads
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
 stores: "Bag[OpenStore]" = Bag()
 
 
-def _before_exit() -> None:
+def close_what_threads_use() -> None:
+    """Before Python ends them."""
     for store in list(stores):
         if (store._worker is not None or have_threads()) and not store._is_inherited:
             store.close()
-
-
-atexit.register(_before_exit)

@@ -31,6 +31,7 @@ from ..native.failures import check, failure
 from ..observing import delivery
 from ..writing.awaited import ALLOW_GROUPING, ALONE
 from ..writing.lent import Lent
+from . import opened
 
 if TYPE_CHECKING:
     from ..writing.silent import AnyToken
@@ -258,6 +259,7 @@ def _before_exit() -> None:
     for future in list(_futures.values()):
         while future.is_being_committed and not future._store.is_closed:
             delivery.wait_once(future._store._open_handle(), LOOK)
+    opened.close_what_threads_use()
 
 
 atexit.register(_before_exit)
