@@ -545,4 +545,44 @@ private func lastError() throws -> objstore_error {
         try ok(objstore_query_close(query))
         try ok(objstore_view_close(view))
     }
+
+    /// What functions gave is kept: one commit that changes one object calls them once.
+    @Test func observersCallThemForWhatWasWritten() throws {
+        let map = try Map(count: 300)
+        defer { _ = objstore_close(map.store) }
+        let calls = UnsafeMutablePointer<Int>.allocate(capacity: 2)
+        calls.initialize(repeating: 0, count: 2)
+        defer { calls.deallocate() }
+        let counted: @convention(c) (Double, UnsafeMutablePointer<Double>?, Raw) -> objstore_status = {
+            x, result, calls in
+            calls!.assumingMemoryBound(to: Int.self).pointee += 1
+            result!.pointee = x * 2
+            return .OBJSTORE_OK
+        }
+        try ok(define(map.store, "twice", "f64 -> f64", counted, calls))
+        var view: OpaquePointer?
+        try ok(objstore_view_open(map.store, &view))
+        for condition in ["twice(x) < 60", "twice(x) < 60 SORT(rank ASC) LIMIT(20)"] {
+            let query = try query(view!, map.cls.id, condition)
+            let handler: objstore_change_handler = { _, told in
+                told!.assumingMemoryBound(to: Int.self).pointee += 1
+                return .OBJSTORE_OK
+            }
+            var token: OpaquePointer?
+            try ok(objstore_query_observe(query, map.store, 0, handler, calls + 1, nil, &token))
+            func set(_ place: Int, _ x: Double) throws {
+                try writing(map.store) { tx in
+                    try ok(objstore_set(tx, try map.object(map.all[place]), map.cls["x"], objstore_double(x)))
+                }
+                try ok(objstore_deliver(map.store, nil))
+            }
+            try set(0, 1)
+            (calls[0], calls[1]) = (0, 0)
+            for place in 1...20 { try set(place, place % 2 == 0 ? 1 : 1000) }
+            #expect(calls[0] == 20 && calls[1] > 5, "\(condition): \(calls[0]), \(calls[1])")
+            try ok(objstore_token_close(token))
+            try ok(objstore_query_close(query))
+        }
+        try ok(objstore_view_close(view))
+    }
 }

@@ -210,4 +210,43 @@ class Town: Object {
         }
         #expect(right.load(ordering: .relaxed) == 8)
     }
+
+    /// What functions gave is kept: they are called again for what was written, by rows and by columns.
+    @Test func observersCallThemForWhatWasWritten() throws {
+        let store = store, calls = Atomic<Int>(0), all = Array(towns.prefix(50))
+        try store.defineFunction("even") { (id: Double) -> Bool in
+            calls.add(1, ordering: .relaxed)
+            return Int(id) % 2 == 0
+        }
+        try store.defineFunction(
+            "evens",
+            columns: { (ids: [Double]) in
+                calls.add(ids.count, ordering: .relaxed)
+                return ids.map { Int($0) % 2 == 0 }
+            })
+        for text in [
+            "even(lat) == true", "evens(lat) == true", "evens(lat) == true SORT(name ASC, id ASC) LIMIT(2000)",
+        ] {
+            let results = try towns.filter(text)
+            nonisolated(unsafe) var copy = results.map(\.id), told = 0
+            let token = try results.observe { change in
+                if change.isInitial { return }
+                told += 1
+                for place in change.deletions.reversed() { copy.remove(at: place) }
+                for (place, town) in zip(change.insertions, change.inserted) { copy.insert(town.id, at: place) }
+            }
+            _ = try store.deliver()
+            func change(_ town: Town) throws {
+                try store.write { _ in town.lat += 1 }
+                _ = try store.deliver()
+            }
+            // Where there are steps, what satisfies the condition is found once more.
+            try change(all[0])
+            calls.store(0, ordering: .relaxed)
+            for town in all { try change(town) }
+            #expect(calls.load(ordering: .relaxed) <= 50 && told > 20, "\(text)")
+            #expect(copy == results.map(\.id), "\(text)")
+            token.invalidate()
+        }
+    }
 }

@@ -28,13 +28,15 @@ struct ObservedAnswer {
         case elements(FollowedElements)
         /// Sections, in place of the list.
         case sections(FollowedSections)
+        /// Beside the list: those that satisfy a condition that calls functions.
+        case matches(KeyBuffer)
     }
 
     private var order: OrderedKeys? {
         switch following {
         case .order(let order), .firsts(let order, _): order
         case .elements(let elements): elements.answer
-        case .sections, nil: nil
+        case .sections, .matches, nil: nil
         }
     }
     private var firsts: FollowedFirsts? { if case .firsts(_, let firsts) = following { firsts } else { nil } }
@@ -143,13 +145,33 @@ struct ObservedAnswer {
     ) throws(StoreError) -> Step? {
         let list = try knownList(scope, before)
         var step = try ListStep(scope, list, parts)
-        for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
+        for (reader, isSilent) in parts {
+            try step.add(reader, isSilent: isSilent, found: try askAgain(scope, step.list, reader))
+        }
         let told = try step.told()
-        (self.list, following) = (step.list, nil)
+        self.list = step.list
+        if case .matches? = following {} else { following = nil }
         guard let told else { return nil }
         var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
         result.listBefore = list
         return result
+    }
+
+    /// What a query that calls functions finds, which are called for changed objects alone; nil: another query, or
+    /// nothing that it reads was written.
+    ///
+    /// - Parameter list: what it found before.
+    private mutating func askAgain(
+        _ scope: ObserverScope, _ list: KeyBuffer, _ reader: ChangeReader
+    ) throws(StoreError) -> KeyBuffer? {
+        guard scope.keepsMatches, try scope.mayDiffer(after: reader) else { return nil }
+        var known: KeyBuffer? = scope.query.steps.isEmpty ? list : nil
+        if case .matches(let matches)? = following { known = matches }
+        // Where that fails they are of the version before, and there is no other.
+        following = nil
+        let (matches, found) = try scope.askedAgain(known, after: reader)
+        following = .matches(matches)
+        return found
     }
 
     /// Rows, which are found anew where something that they depend on was written.
@@ -206,7 +228,11 @@ struct ObservedAnswer {
         var step = try ListStep(scope, known, parts)
         do throws(StoreError) {
             let found = try followPart(of: known, scope, before, parts)
-            for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent, found: found) }
+            for (reader, isSilent) in parts {
+                var next = found
+                if next == nil { next = try askAgain(scope, step.list.list, reader) }
+                try step.add(reader, isSilent: isSilent, found: next)
+            }
         } catch {
             // It may be of another version than the sections.
             (list, following) = (nil, nil)

@@ -18,12 +18,17 @@ struct TouchedObjects {
     }
 
     /// Whether all that a condition asks of other objects lies behind links that can be followed backwards.
-    static func suffice(for query: Query) -> Bool {
+    ///
+    /// - Parameter evenCalling: also where functions are called with it.
+    static func suffice(for query: Query, evenCalling: Bool = false) -> Bool {
         query.predicate.nodes.allSatisfy { node in
             switch node {
-            case .paths(let test): QueryPaths.canFollow(test)
+            case .paths(let test): evenCalling ? !test.leadsAnywhere : QueryPaths.canFollow(test)
             case .test(let test):
-                test.targets.map { $0.origin.isObjects && $0.steps.isEmpty && suffice(for: $0) } ?? true
+                test.targets.map { targets in
+                    targets.origin.isObjects && targets.steps.isEmpty
+                        && suffice(for: targets, evenCalling: evenCalling)
+                } ?? true
             case .truth, .values, .not, .and, .or: true
             }
         }
