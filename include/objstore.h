@@ -3730,8 +3730,8 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * that it reads, for the price of asking, and compared with what was found before: O(k) for k objects. Memory: 8 bytes
  * for each object found, and 1 for each element of a collection; with LIMIT, OFFSET or DISTINCT for each that would be
  * found without.
- * What functions gave that the condition calls is kept: they are called again, inside of delivering, for objects of which
- * something was written that it reads, and for all that satisfy it where SORT or DISTINCT call them.
+ * What functions gave that the condition calls is kept: they are called again, inside of delivering, for objects of
+ * which something was written that it reads, and for all that satisfy it where SORT or DISTINCT call them.
  *
  * A newer schema, of this or another process, may drop a property, a class or an index that the query is about: then it
  * cannot be asked any more. Everything that was found is a deletion, once, with OBJSTORE_CHANGES_OWNER_DELETED, and
