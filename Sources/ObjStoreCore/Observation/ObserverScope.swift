@@ -21,7 +21,7 @@ package struct ObserverScope: Sendable {
 
     private struct Kept: Sendable {
         var rows: RowsScope?
-        var followed: TableQuery?
+        var followed: FollowedTable?
         var sections: SectionScope?
         /// Functions of the program are called inside of it.
         var gate: CallGate?
@@ -36,7 +36,7 @@ package struct ObserverScope: Sendable {
     /// Nil: what is told are objects, or elements.
     var rows: RowsScope? { extra?.kept.rows }
     /// Of groups that may be followed.
-    var followedGroups: TableQuery? { extra?.kept.followed }
+    var followedGroups: FollowedTable? { extra?.kept.followed }
     /// Nil: the objects are in none.
     var sections: SectionScope? { extra?.kept.sections }
 
@@ -97,7 +97,7 @@ package struct ObserverScope: Sendable {
     /// Of a table. Rows of objects are followed as these are, which are modified by what columns read.
     init(_ table: TableQuery, in schema: Schema) {
         query = table.objects.withoutText
-        extra = Extra(Kept(rows: .table(table), followed: table.canFollowGroups ? table : nil))
+        extra = Extra(Kept(rows: .table(table), followed: table.canFollowGroups ? FollowedTable(table) : nil))
         if let shown = table.shownPaths(in: schema) {
             reads = QueryReads(query)
             paths = .some(shown)

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A table, and by what each of its rows is known in another table of the same query: by its object, or by the keys of
 /// its group. Immutable.
 final class FoundTable: @unchecked Sendable {
@@ -39,17 +41,37 @@ enum RowName: Hashable {
 
 extension TableRun {
     /// The table with what its rows are known by.
-    func found() throws(StoreError) -> FoundTable {
+    func found(_ followed: FollowedTable?) throws(StoreError) -> FoundTable {
         if query.grouping == nil {
             let list = try run.keys(), isAscending = query.objects.steps.isEmpty && query.objects.origin.isObjects
             let blocks = try RowBlocks(reader, list, isAscending: isAscending)
             return FoundTable(try table(try ObjectRows(query.columns, run.cls, trees, blocks, texts: .plain)), of: list)
         }
-        let canFollow = query.canFollowGroups, groups = try groups(isToBeFollowed: canFollow)
-        let followed = canFollow ? try FollowedGroups(groups, query) : nil
-        if let followed { return try followed.found(query, trees) }
+        let isToBeFollowed = followed?.isWorthATry ?? false, groups = try groups(isToBeFollowed: isToBeFollowed)
+        if isToBeFollowed {
+            if let found = try FollowedGroups(groups, query) { return try found.found(query, trees) }
+            followed?.hasFailed()
+        }
         let all = (0..<Int32(groups.keys.count)).map { $0 }, functions = query.callsFunctions ? FunctionRun(trees) : nil
         let (table, keys) = try query.table(of: groups, all, functions, storeTag: trees.storeTag, named: true)
         return FoundTable(table, of: keys, following: nil)
     }
+}
+
+/// A table of groups that can be followed, as far as its query says it; sums that need rounding cannot.
+final class FollowedTable: Sendable {
+    let query: TableQuery
+    /// So often it is not tried: it costs more than asking.
+    private let rests = Atomic<Int>(0)
+
+    init(_ query: TableQuery) { self.query = query }
+
+    /// Whether the groups are to be found so that they can be followed.
+    var isWorthATry: Bool {
+        if rests.load(ordering: .relaxed) <= 0 { return true }
+        rests.subtract(1, ordering: .relaxed)
+        return false
+    }
+
+    func hasFailed() { rests.store(63, ordering: .relaxed) }
 }

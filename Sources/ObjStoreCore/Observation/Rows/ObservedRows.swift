@@ -57,7 +57,7 @@ final class ObservedRows: FoundAnswer {
             let trees = TreeAccess.version(snapshot)
             switch asked {
             case .table(let query):
-                return ObservedRows([.table(try TableRun(query, trees).found())], nil, [])
+                return ObservedRows([.table(try TableRun(query, trees).found(scope.followedGroups))], nil, [])
             case .values(let query):
                 let cls = snapshot.schema.classes[Int(scope.classID)]
                 let position = try cls.position(query.collection.propertyID)

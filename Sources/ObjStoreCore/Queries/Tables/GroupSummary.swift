@@ -97,6 +97,17 @@ final class GroupSummary {
 
     private func addExactly(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>) throws(StoreError) {
         let initial = way == .decimals ? ExactSum.decimals : .doubles
+        if let column = reader.number, reader.value.kind == .double {
+            try column.read(block)
+            for index in 0..<block.count where !column.isNull(index) {
+                let number = Double(bitPattern: UInt64(bitPattern: column.values[index])), group = Int(numbers[index])
+                if number.isNaN { continue }
+                if group >= exact.count { try exact.extend(to: group + 1, with: initial) }
+                isExact = exact.elements[group].add(number)
+                if !isExact { return }
+            }
+            return
+        }
         try reader.forEach(block) { (index, value) throws(StoreError) in
             guard isExact, !value.isNull, !value.isNaN else { return }
             let group = Int(numbers[index])
