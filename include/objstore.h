@@ -3719,8 +3719,9 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * OBJSTORE_CHANGES_OWNER_DELETED, and nothing more comes.
  * What is compared costs as much as asking, O(n), after a change of something that it reads, and keeps what was found.
  * Groups of all objects that satisfy a condition, by keys that are no FLOATs, DOUBLEs, DECIMAL128s or MIXED values, are
- * followed instead: O(log n) for each changed object, and O(g) of all groups; as long as sums of DOUBLEs, FLOATs and
- * DECIMAL128s need no rounding, and the objects with the least and greatest values stay.
+ * followed instead: O(log n) for each changed object, and O(g) of all groups; as long as the objects with the least and
+ * greatest values stay. Sums of DOUBLEs and FLOATs that are rounded on the way keep 16 bytes for each object, and those
+ * of the changed groups are added up again.
  *
  * The cost follows what changed: O(log n) for each object that was changed, or leads to one that was by the links,
  * collections, inverses and subqueries of the condition, SORT or DISTINCT, and for these what asking the condition of

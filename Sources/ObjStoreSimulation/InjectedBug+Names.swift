@@ -141,6 +141,7 @@ extension InjectedBug: CustomStringConvertible {
         ("groupExtremeKept", .groupExtremeKept),
         ("sumUnordered", .sumUnordered),
         ("groupFirstKept", .groupFirstKept),
+        ("sumStale", .sumStale),
     ]
 
     package init?(named name: String) {

@@ -326,6 +326,9 @@ struct Control {
         Control(
             bug: .groupFirstKept, row: "-", mistake: "a group stays where it stood when its first object goes",
             named: ["columns", "content", "missed"], isObservers: true),
+        Control(
+            bug: .sumStale, row: "-", mistake: "a sum whose values are kept is not added up again",
+            named: ["columns", "content", "missed", "modified"], isObservers: true),
     ]
 }
 

@@ -102,7 +102,7 @@ import Testing
     private static func value(_ property: Int, _ random: inout IndexRandom, isNasty: Bool) throws -> OwnedValue {
         if random.below(12) == 0 { return OwnedValue(.null) }
         switch property {
-        case 0: return OwnedValue(.int(Int64(random.below(4))))
+        case 0: return OwnedValue(.int(Int64(random.below(isNasty ? 7 : 4))))
         case 1:
             if isNasty, random.below(9) == 0 { return OwnedValue(.double(.nan)) }
             return OwnedValue(.double(double(&random, isNasty: isNasty)))
@@ -165,11 +165,11 @@ import Testing
                 })
         }
         var random = IndexRandom(isNasty ? 4 : 3), ids: [ObjectID] = []
-        for step in 0..<(isNasty ? 500 : 900) {
+        for step in 0..<900 {
             let transaction = try store.begin(.atMost(5000))
             for _ in 0...random.below(3) {
                 let place = random.below(ids.count + 1)
-                if ids.count < 24, random.below(4) == 0 || place == ids.count {
+                if ids.count < (isNasty ? 40 : 24), random.below(4) == 0 || place == ids.count {
                     let values = try shop.properties.indices.map { index in
                         try Self.value(index, &random, isNasty: isNasty)
                     }

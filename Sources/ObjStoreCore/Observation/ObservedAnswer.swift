@@ -198,8 +198,7 @@ struct ObservedAnswer {
         _ scope: ObserverScope, _ known: ObservedRows, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
         guard let query = scope.followedGroups?.query, var groups = known.groups else { return nil }
-        // Asking looks at a thousand objects while one is moved to another group.
-        let most = max(16, groups.objects >> 10), own = reader.classes[scope.classID]
+        let most = groups.mostChanges, own = reader.classes[scope.classID]
         guard own.map({ $0.deleted.count + $0.inserted.count + $0.modified.count <= most }) ?? true,
             let few = try few(of: groups.objects, scope, before, reader)
         else { return nil }

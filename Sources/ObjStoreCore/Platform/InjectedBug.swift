@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 139
+    package static let count: Int32 = 140
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -287,6 +287,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var sumUnordered: InjectedBug { InjectedBug(137) }
     /// A followed group whose first object goes stays where it stood.
     @inline(__always) package static var groupFirstKept: InjectedBug { InjectedBug(138) }
+    /// A sum of doubles stays what it was when one of its values goes, or comes between others.
+    @inline(__always) package static var sumStale: InjectedBug { InjectedBug(139) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

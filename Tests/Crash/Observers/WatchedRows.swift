@@ -365,6 +365,13 @@ extension WatchedKind {
                     ])
             }
         },
+        groups(.item, "GROUP(mark) SELECT(mark, @sum.tag.weight, @avg.tag.weight)") { model in
+            grouped(model.keys(.item)) { [mark(model, $0)] }.map { name, members in
+                let weights = members.compactMap { model.tag(of: model[.item, $0]!)?.weight }
+                let sum = weights.reduce(0.0, +), mean = sum / Double(weights.count)
+                return WatchedRows.Row(name: name[0], cells: name + ["\(sum)", weights.isEmpty ? "-" : "\(mean)"])
+            }
+        },
         groups(.tag, "GROUP() SELECT(@sum.weight, @sum.price)") { model in
             let tags = model.keys(.tag).map { model[.tag, $0]! }
             return [

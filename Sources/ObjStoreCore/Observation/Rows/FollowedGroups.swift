@@ -89,9 +89,15 @@ struct FollowedGroups {
                 continue
             }
             guard let group = numbers[FollowedGroups.name(was[..<keyCount])] else { return false }
-            if try !replace(was, now, group, slots) { return false }
+            if try !replace(was, now, of: key, group, slots) { return false }
         }
+        for slot in summaries.indices { summaries[slot]?.settle() }
         return try findFirsts(query, new, in: after)
+    }
+
+    /// So many changed objects are worth following: asking looks at a thousand while one is moved to another group.
+    var mostChanges: Int {
+        max(16, objects >> (summaries.contains { $0?.isKept == true } ? 13 : 10))
     }
 
     /// The first objects of those that have lost theirs: a pass over what comes behind these. False: it would be long.
@@ -131,7 +137,7 @@ struct FollowedGroups {
             order.remove(at: place(group))
             orphans[group] = key
         }
-        return try replace(values, nil, group, slots)
+        return try replace(values, nil, of: key, group, slots)
     }
 
     /// An object comes.
@@ -159,7 +165,7 @@ struct FollowedGroups {
         }
         counts[group] += 1
         objects += 1
-        return try replace(nil, values, group, slots)
+        return try replace(nil, values, of: key, group, slots)
     }
 
     private mutating func insert(_ group: Int) { order.insert(Int32(group), at: place(group)) }
@@ -176,12 +182,12 @@ struct FollowedGroups {
 
     /// Values of an object in place of those that it had.
     private mutating func replace(
-        _ old: [Value]?, _ new: [Value]?, _ group: Int, _ slots: [GroupSlot]
+        _ old: [Value]?, _ new: [Value]?, of key: Int64, _ group: Int, _ slots: [GroupSlot]
     ) throws(StoreError) -> Bool {
         var place = 0
         for slot in slots.indices {
             if case .count = slots[slot] { continue }
-            if try summaries[slot]?.replace(old?[place], new?[place], group) == false { return false }
+            if try summaries[slot]?.replace(old?[place], new?[place], of: key, group) == false { return false }
             place += 1
         }
         return true

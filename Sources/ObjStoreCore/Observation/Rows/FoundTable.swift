@@ -47,10 +47,10 @@ extension TableRun {
             let blocks = try RowBlocks(reader, list, isAscending: isAscending)
             return FoundTable(try table(try ObjectRows(query.columns, run.cls, trees, blocks, texts: .plain)), of: list)
         }
-        let isToBeFollowed = followed?.isWorthATry ?? false, groups = try groups(isToBeFollowed: isToBeFollowed)
-        if isToBeFollowed {
+        let following = followed?.next ?? .not, groups = try groups(following)
+        if following != .not {
             if let found = try FollowedGroups(groups, query) { return try found.found(query, trees) }
-            followed?.hasFailed()
+            followed?.cannot(following)
         }
         let all = (0..<Int32(groups.keys.count)).map { $0 }, functions = query.callsFunctions ? FunctionRun(trees) : nil
         let (table, keys) = try query.table(of: groups, all, functions, storeTag: trees.storeTag, named: true)
@@ -58,20 +58,27 @@ extension TableRun {
     }
 }
 
-/// A table of groups that can be followed, as far as its query says it; sums that need rounding cannot.
+/// A table of groups that can be followed, as far as its query says it; which way is found out.
 final class FollowedTable: Sendable {
     let query: TableQuery
-    /// So often it is not tried: it costs more than asking.
-    private let rests = Atomic<Int>(0)
+    /// 0: exactly; 1: by values; more: neither, so often and one less: trying costs more than asking.
+    private let state = Atomic<Int>(0)
+    private static let rests = 65
 
     init(_ query: TableQuery) { self.query = query }
 
-    /// Whether the groups are to be found so that they can be followed.
-    var isWorthATry: Bool {
-        if rests.load(ordering: .relaxed) <= 0 { return true }
-        rests.subtract(1, ordering: .relaxed)
-        return false
+    /// How groups are to be found.
+    var next: GroupFollowing {
+        switch state.load(ordering: .relaxed) {
+        case 0: return .exactly
+        case 1: return .byValues
+        case let rests:
+            state.store(rests == 2 ? 0 : rests - 1, ordering: .relaxed)
+            return .not
+        }
     }
 
-    func hasFailed() { rests.store(63, ordering: .relaxed) }
+    func cannot(_ following: GroupFollowing) {
+        state.store(following == .exactly ? 1 : FollowedTable.rests, ordering: .relaxed)
+    }
 }

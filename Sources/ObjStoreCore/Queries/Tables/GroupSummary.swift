@@ -24,10 +24,13 @@ final class GroupSummary {
     /// Sums of doubles and decimals once more, so that they can be followed; as long as they are exact.
     private var exact = GroupArray<ExactSum>()
     private var isExact = false
+    /// Or their values.
+    private var kept: [KeptNumbers] = []
+    private var keptCount = 0
+    private var isKeeping = false
 
-    /// - Parameter isToBeFollowed: by `followed`.
     init(
-        _ aggregate: QueryAggregate, _ reader: ObjectReader, _ sums: PathSum, isToBeFollowed: Bool = false
+        _ aggregate: QueryAggregate, _ reader: ObjectReader, _ sums: PathSum, _ following: GroupFollowing = .not
     ) {
         self.aggregate = aggregate
         self.reader = reader
@@ -41,7 +44,8 @@ final class GroupSummary {
             }
         } else {
             way = sums == .decimals ? .decimals : sums == .ints ? .ints : .doubles
-            isExact = isToBeFollowed && sums != .ints
+            isKeeping = following == .byValues && way == .doubles
+            isExact = following != .not && sums != .ints && !isKeeping
         }
     }
 
@@ -49,6 +53,7 @@ final class GroupSummary {
     func add(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>, groups: Int) throws(StoreError) {
         try extend(to: groups)
         if isExact { try addExactly(block, numbers) }
+        if isKeeping { try keep(block, numbers) }
         guard let column = reader.number else {
             return try reader.forEach(block) { (index, value) throws(StoreError) in
                 try add(value, Int(numbers[index]))
@@ -120,9 +125,22 @@ final class GroupSummary {
         }
     }
 
+    private func keep(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>) throws(StoreError) {
+        keptCount += block.count
+        isKeeping = keptCount <= KeptNumbers.most
+        try Memory.check(for: block.count, each: 32)
+        try reader.forEach(block) { (index, value) throws(StoreError) in
+            guard isKeeping, !value.isNull, !value.isNaN, let number = ValueProgram.number(value) else { return }
+            let group = Int(numbers[index])
+            while group >= kept.count { kept.append(KeptNumbers()) }
+            kept[group].append(number, of: try block.row(index).key)
+        }
+    }
+
     /// A sum of doubles, which `GroupKeys` can add up while it counts.
     var isSumOfDoubles: Bool {
         way == .doubles && aggregate == .sum && reader.value.kind == .double && reader.number != nil && !isExact
+            && !isKeeping
     }
 
     /// Adds the values of a block where they lie in the leaf to what is there, by their cells; false: they lie
@@ -236,6 +254,10 @@ final class GroupSummary {
         let isMean = aggregate != .sum
         switch way {
         case .ints: return GroupTotals(ints: all(ints), all(counts), isMean: isMean)
+        case .doubles where isKeeping:
+            if groups < KeptNumbers.leastGroups { return nil }
+            while kept.count < groups { kept.append(KeptNumbers()) }
+            return GroupTotals(kept: kept, all(counts), isMean: isMean)
         case .doubles, .decimals:
             guard isExact else { return nil }
             try exact.extend(to: groups, with: way == .decimals ? .decimals : .doubles)

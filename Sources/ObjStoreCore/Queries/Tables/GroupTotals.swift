@@ -1,11 +1,11 @@
 /// What is known of one aggregate of all groups, so that it follows when an object of a group comes, goes, or has
 /// another value, and is at each time what asking anew would find, bit by bit.
 ///
-/// Ints add up whatever their order, doubles and decimals as long as `ExactSum` can. A least or greatest value is
-/// replaced; where it goes, nobody knows the next one.
+/// Ints add up whatever their order, doubles and decimals as long as `ExactSum` can; other doubles are kept, and added
+/// up again. A least or greatest value is replaced; where it goes, nobody knows the next one.
 struct GroupTotals {
     enum Way {
-        case ints, doubles, decimals
+        case ints, doubles, decimals, kept
         case least, greatest
     }
 
@@ -16,6 +16,8 @@ struct GroupTotals {
     // Of these, the one that the way needs.
     private var ints: [Int128] = []
     private var exact: [ExactSum] = []
+    private var kept: [KeptNumbers] = []
+    private var stale: Set<Int> = []
     private var best: [Value] = []
     /// The bytes of the best ones that have any.
     private var texts: [Int: OwnedValue] = [:]
@@ -27,6 +29,13 @@ struct GroupTotals {
     init(exact: [ExactSum], _ counts: [Int64], isMean: Bool, isOfDecimals: Bool) {
         (way, self.isMean, self.counts, self.exact) = (isOfDecimals ? .decimals : .doubles, isMean, counts, exact)
     }
+
+    init(kept: [KeptNumbers], _ counts: [Int64], isMean: Bool) {
+        (way, self.isMean, self.counts, self.kept) = (.kept, isMean, counts, kept)
+    }
+
+    /// Few changes of it are followed: values are moved for them.
+    var isKept: Bool { way == .kept }
 
     /// - Parameter best: null of groups that have none. Errors: `.outOfMemory`.
     init(best: [Value], _ counts: [Int64], isLeast: Bool) throws(StoreError) {
@@ -51,14 +60,16 @@ struct GroupTotals {
         case .ints: ints.append(0)
         case .doubles: exact.append(.doubles)
         case .decimals: exact.append(.decimals)
+        case .kept: kept.append(KeptNumbers())
         case .least, .greatest: best.append(.null)
         }
     }
 
     // MARK: Following
 
-    /// A value of a group is another one; nil: there is none. False: what the aggregate is now is not known.
-    mutating func replace(_ old: Value?, _ new: Value?, _ group: Int) throws(StoreError) -> Bool {
+    /// An object of a group has another value; nil: it is not in the group. False: what the aggregate is now is not
+    /// known.
+    mutating func replace(_ old: Value?, _ new: Value?, of key: Int64, _ group: Int) throws(StoreError) -> Bool {
         let old = counted(old), new = counted(new)
         counts[group] += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
         switch way {
@@ -74,15 +85,25 @@ struct GroupTotals {
             if let number = new.flatMap(ValueProgram.decimal), !exact[group].add(number) { return false }
             if let number = old.flatMap(ValueProgram.decimal), !exact[group].remove(number) { return false }
             return true
+        case .kept:
+            kept[group].replace(old.flatMap(ValueProgram.number), new.flatMap(ValueProgram.number), of: key)
+            stale.insert(group)
+            return true
         case .least, .greatest: return try replaceBest(old, new, group)
         }
+    }
+
+    /// When all is replaced.
+    mutating func settle() {
+        for group in stale { kept[group].settle() }
+        stale = []
     }
 
     /// Nil: it does not count, as where it is asked.
     private func counted(_ value: Value?) -> Value? {
         guard let value, !value.isNull, !value.isNaN else { return nil }
         switch way {
-        case .doubles: return ValueProgram.number(value) == nil ? nil : value
+        case .doubles, .kept: return ValueProgram.number(value) == nil ? nil : value
         case .decimals: return ValueProgram.decimal(value) == nil ? nil : value
         case .ints, .least, .greatest: return value
         }
@@ -123,6 +144,8 @@ struct GroupTotals {
         case .ints: return GroupSummary.sum(ints[group])
         case .doubles where isMean: return GroupSummary.mean(exact[group].double, of: count)
         case .doubles: return .double(exact[group].double)
+        case .kept where isMean: return GroupSummary.mean(kept[group].sum, of: count)
+        case .kept: return .double(kept[group].sum)
         case .decimals where isMean: return GroupSummary.mean(exact[group].decimal, of: count)
         case .decimals: return .decimal128(exact[group].decimal)
         case .least, .greatest: return best[group]

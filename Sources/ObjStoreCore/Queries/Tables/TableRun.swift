@@ -25,13 +25,11 @@ struct TableRun {
     }
 
     /// All groups, before anything is done with them.
-    ///
-    /// - Parameter isToBeFollowed: as `GroupSummary` has it.
-    func groups(isToBeFollowed: Bool = false) throws(StoreError) -> AskedGroups {
+    func groups(_ following: GroupFollowing = .not) throws(StoreError) -> AskedGroups {
         guard let grouping = query.grouping else {
             throw StoreError(.internalError, "a table of objects has no groups")
         }
-        return try groups(grouping, isToBeFollowed)
+        return try groups(grouping, following)
     }
 
     func table(_ rows: ObjectRows) throws(StoreError) -> Table {
@@ -40,7 +38,7 @@ struct TableRun {
         return Table(finished: columns, storeTag: trees.storeTag)
     }
 
-    private func groups(_ grouping: Grouping, _ isToBeFollowed: Bool) throws(StoreError) -> AskedGroups {
+    private func groups(_ grouping: Grouping, _ following: GroupFollowing) throws(StoreError) -> AskedGroups {
         var numbers: [NumberColumn] = [], readers: [ObjectReader?] = []
         var summaries: [GroupSummary?] = []
         for slot in grouping.slots {
@@ -55,8 +53,7 @@ struct TableRun {
                 readers.append(nil)
                 summaries.append(
                     GroupSummary(
-                        aggregate, try ObjectReader(value, trees, run.cls, &numbers), sums,
-                        isToBeFollowed: isToBeFollowed))
+                        aggregate, try ObjectReader(value, trees, run.cls, &numbers), sums, following))
             }
         }
         let keyReaders = readers.prefix(grouping.keys).compactMap { $0 }
