@@ -3985,8 +3985,9 @@ OBJSTORE_API objstore_status objstore_refresh(objstore *store, objstore_view *vi
 
 /** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as objstore_deliver.
  * If nothing came, a signal was handled, or the last asynchronous write has come to its end: OBJSTORE_OK and 0
- * delivered. If another thread closes the store: CLOSED_HANDLE. pthread_cancel ends the thread while it waits, and
- * nothing of the wait is left. */
+ * delivered. What the delivery before could not read (a function of a query failed, IO) is tried again when something
+ * was committed, or the time is over. If another thread closes the store: CLOSED_HANDLE. pthread_cancel ends the thread
+ * while it waits, and nothing of the wait is left. */
 OBJSTORE_API objstore_status objstore_wait(objstore *store, int64_t timeout_ms, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store),
                     range(timeout_ms));

@@ -360,6 +360,7 @@ public func objstore_wait(
 ) -> objstore_status {
     let isEndless = timeout_ms < 0 || timeout_ms > Int64.max / 2_000_000
     let deadline = isEndless ? 0 : cs_monotonic_ns() &+ timeout_ms * 1_000_000
+    var isFirst = true
     while true {
         var isOver = false, isAwake = false,
             wait: (descriptor: Int32, milliseconds: Int32, pins: UnsafeMutablePointer<UInt64>)?
@@ -368,7 +369,8 @@ public func objstore_wait(
                 throw StoreError(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER")
             }
             // Before the delivery: what comes later makes it readable.
-            let descriptor = try hub.waitDescriptor(), calls = try hub.deliver()
+            let descriptor = try hub.waitDescriptor()
+            let calls = isFirst ? try hub.deliverFirst(of: timeout_ms) : try hub.deliver()
             let left = isEndless ? -1 : max(0, deadline &- cs_monotonic_ns()), isEnd = hub.takeEndOfWrites()
             isOver = calls > 0 || isEnd || left == 0
             isAwake = !isOver && !hub.beginSleep()
@@ -381,6 +383,7 @@ public func objstore_wait(
             }
             return calls
         }
+        isFirst = false
         if status == .OBJSTORE_OK, isAwake { continue }
         guard status == .OBJSTORE_OK, !isOver, let wait else { return status }
         // Here and nowhere else a thread can be cancelled: this frame holds nothing but numbers, and the pin.

@@ -163,8 +163,10 @@ extension ObserverHub {
         try database.checkOpen()
         let event = try descriptor()
         let deadline = timeout < 0 ? -1 : database.machine.monotonic() &+ timeout
+        var isFirst = true
         while true {
-            let calls = try deliver(), isEnd = takeEndOfWrites()
+            let calls = isFirst ? try deliverFirst(of: timeout) : try deliver(), isEnd = takeEndOfWrites()
+            isFirst = false
             if calls > 0 || isEnd { return calls }
             let left = deadline < 0 ? -1 : max(0, deadline - database.machine.monotonic())
             if left == 0 { return 0 }
@@ -176,6 +178,15 @@ extension ObserverHub {
             case .interrupted: return 0
             }
         }
+    }
+
+    /// As the first thing of a wait so long. What could not be read before is left till something was committed, or the
+    /// time is over: a program that waits in a loop would spin.
+    package func deliverFirst(of timeout: Int64) throws(StoreError) -> Int {
+        let isQuiet = lock.withLock {
+            isUnreadable && !due.isRaised && !isClosed && deliverers.isEmpty && workerFailure == nil
+        }
+        return isQuiet && timeout != 0 ? 0 : try deliver()
     }
 
     /// For the store's own thread. What fails is thrown by the application's next `deliver` or `wait`.
@@ -223,6 +234,7 @@ extension ObserverHub {
         let monotonic = database.machine.monotonic()
         raise {
             deliverers.removeAll { $0 == thread }
+            isUnreadable = !looksAgain
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or a poller would spin.
             if let queue, queue.isDue || isSleeperUntold(queue) { return !isClosed }

@@ -29,6 +29,8 @@ extension ObserverScope {
                 asked.insert(key)
             }
         }
+        // What leads from them leads there from nothing any more.
+        asked.subtract(gone)
         if asked.isEmpty && gone.isEmpty { return known }
         let matches = try KeyBuffer(expecting: known.count + asked.count)
         var place = 0

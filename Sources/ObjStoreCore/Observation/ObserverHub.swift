@@ -49,6 +49,8 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     private var isLeft = false
     /// Whether, and by what, delivery was signalled that something is due.
     var due = DueSignal()
+    /// The last delivery could not read something: nothing is due before anything happens.
+    var isUnreadable = false
     /// The newest version that the watch has reported.
     var noticed: UInt64 = 0
     /// Threads inside `deliver`.

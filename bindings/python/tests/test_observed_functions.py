@@ -203,6 +203,57 @@ def test_how_often_it_is_called(store, even, name):
     token.close()
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "even(@links.House.town.size) == true",
+        "even(rank) == true AND ANY @links.House.town.rank == 2",
+        "SUBQUERY(@links.House.town, $h, even($h.size) == true).@count > 1",
+    ],
+)
+def test_behind_an_inverse(store, even, condition):
+    """Also where the objects go that others led to, or that led there."""
+    numbers, towns, houses, told = random.Random(condition), [], [], 0
+    results = store.objects(Town).filter(condition)
+    copy = []
+
+    def follow(change):
+        nonlocal told
+        told += 1
+        for place in reversed(change.deletions):
+            del copy[place]
+        for place, town in zip(change.insertions, change.inserted):
+            copy.insert(place, town.name)
+
+    token = results.observe(follow, initial=False)
+    for step in range(300):
+        with store.write():
+            for _ in range(numbers.randrange(1, 4)):
+                what = numbers.randrange(7)
+                if what == 0 and len(towns) < 6:
+                    towns.append(store.add(Town(name=f"{step}.{len(towns)}", rank=numbers.randrange(4))))
+                elif what == 1 and towns and numbers.random() < 0.5:
+                    store.delete(towns.pop(numbers.randrange(len(towns))))
+                elif what == 2 and houses and numbers.random() < 0.5:
+                    store.delete(houses.pop(numbers.randrange(len(houses))))
+                elif what == 3 and len(houses) < 12:
+                    number = step * 10 + len(houses)
+                    if any(house.id == number for house in houses):
+                        continue
+                    house = House(id=number, size=numbers.randrange(9), rank=numbers.randrange(4))
+                    houses.append(store.add(house))
+                elif what == 4 and houses:
+                    numbers.choice(houses).size = numbers.randrange(9)
+                elif what == 5 and houses:
+                    numbers.choice(houses).rank = numbers.randrange(4)
+                elif houses:
+                    numbers.choice(houses).town = numbers.choice([*towns, None])
+        store.deliver()
+        assert copy == [town.name for town in results], step
+    assert told > 20
+    token.close()
+
+
 def test_in_sections(store, even):
     with store.write():
         houses = [store.add(House(id=number, size=number, rank=number % 3)) for number in range(600)]

@@ -31,6 +31,13 @@ def workers():
     return [thread for thread in threading.enumerate() if thread.name.startswith("objstore worker")]
 
 
+def nobody_works():
+    """The threads of stores that are closed end."""
+    for thread in workers():
+        thread.join(PATIENCE)
+    return workers() == []
+
+
 @pytest.fixture
 def shown(monkeypatch):
     """What is shown of exceptions in threads."""
@@ -58,7 +65,7 @@ def test_nobody_delivers(path):
             assert told.get(timeout=PATIENCE) == (worker, False, [number])
         token.close()
         add(store, "nobody hears")
-    assert not worker.is_alive() and workers() == [] and told.empty()
+    assert nobody_works() and not worker.is_alive() and told.empty()
 
 
 def test_others_may_deliver_too(path):
@@ -106,7 +113,7 @@ def test_closing_inside_of_a_handler(path, shown):
         assert shown.get(timeout=PATIENCE).exc_type is objstore.InCallback
         assert not store.is_closed and len(store.objects(Dog)) == 1
         token.close()
-    assert workers() == []
+    assert nobody_works()
 
 
 def test_closing_waits_for_a_handler(path):
@@ -125,7 +132,7 @@ def test_closing_waits_for_a_handler(path):
     closing.start()
     may_leave.set()
     closing.join(PATIENCE)
-    assert order == ["told", "closed"] and token is not None and workers() == []
+    assert order == ["told", "closed"] and token is not None and nobody_works()
 
 
 def test_a_store_that_is_forgotten(path):
@@ -135,7 +142,7 @@ def test_a_store_that_is_forgotten(path):
         del store
         gc.collect()
     worker.join(PATIENCE)
-    assert workers() == []
+    assert nobody_works()
 
 
 def test_two_stores_of_one_file(path):
@@ -149,7 +156,7 @@ def test_two_stores_of_one_file(path):
         assert len(workers()) == 1
         add(other, "another")
         assert told.get(timeout=PATIENCE) == 1 and told.empty() and tokens
-    assert workers() == []
+    assert nobody_works()
 
 
 def test_another_process_writes(path):
@@ -182,7 +189,7 @@ def test_streams_and_asynchronous_writes(path):
 
     with opened(path) as store:
         asyncio.run(asyncio.wait_for(follow(store), PATIENCE))
-    assert workers() == []
+    assert nobody_works()
 
 
 def test_a_store_that_was_replaced(path, shown):
@@ -201,13 +208,120 @@ def test_a_store_that_was_replaced(path, shown):
     store.close()
 
 
+def test_no_more_threads(path, monkeypatch):
+    def fail(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    with pytest.raises(RuntimeError, match="new thread"):
+        opened(path)
+    with objstore.open(path, models=KENNEL, exclusive=True):
+        pass
+    with pytest.raises(objstore.InvalidArgument, match="deliver_on_worker is True or False"):
+        objstore.open(path, models=KENNEL, deliver_on_worker="no")
+
+
 def test_an_opening_that_fails(path):
     def fail(_):
         raise ValueError("mine")
 
     with pytest.raises(ValueError, match="mine"):
         opened(path, initial_data=fail)
-    assert workers() == []
+    assert nobody_works()
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, ValueError])
+def test_each_change_comes_once(path, shown, raised):
+    """No signal handler runs on the thread: what is raised there is the handler's own."""
+    calls, told = [], queue.SimpleQueue()
+
+    def tell(change):
+        calls.append(change.insertion_count)
+        raise raised("mine")
+
+    with opened(path) as store:
+        token = store.observe(Dog, tell, initial=False)
+        last = store.objects(Dog).where(Dog.name == "last").observe(lambda _: told.put(True), initial=False)
+        for name in ("first", "last"):
+            add(store, name)
+        assert told.get(timeout=PATIENCE)
+        store.close()
+    assert calls in ([1, 1], [2]) and token is not None and last is not None
+
+
+def test_what_cannot_be_asked(path, shown):
+    """A function that raises: it is called again when something was committed, and not all the time."""
+    calls = []
+
+    def fragile(size):
+        calls.append(size)
+        if size == 99:
+            raise ZeroDivisionError("mine")
+        return True
+
+    with opened(path) as store:
+        store.define_function("fragile", fragile, "i64 -> bool")
+        told = queue.SimpleQueue()
+        token = (
+            store.objects(Dog)
+            .filter("fragile(age) == true")
+            .observe(lambda change: told.put(change.insertion_count), initial=False)
+        )
+        with store.write():
+            dog = store.add(Dog(name="dog", age=99))
+        assert shown.get(timeout=PATIENCE).exc_type is ZeroDivisionError
+        with pytest.raises(ZeroDivisionError):
+            store.deliver()  # who asks himself gets it at once
+        tries = len(calls)
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError):
+                store.wait(timeout=0.05)
+        assert tries < len(calls) < tries + 10
+        with store.write():
+            dog.age = 3
+        assert told.get(timeout=PATIENCE) == 1
+        assert len(calls) < tries + 20 and token is not None
+
+
+def test_showing_that_fails(path, monkeypatch):
+    told = queue.SimpleQueue()
+
+    def fail(args):
+        raise ValueError("of the hook")
+
+    def tell(change):
+        told.put(change.insertion_count)
+        raise ValueError("mine")
+
+    monkeypatch.setattr(threading, "excepthook", fail)
+    monkeypatch.setattr(sys, "excepthook", fail)
+    with opened(path) as store:
+        token = store.observe(Dog, tell, initial=False)
+        for _ in range(3):
+            add(store, "dog")
+            assert told.get(timeout=PATIENCE) == 1
+        token.close()
+
+
+def test_a_store_that_is_forgotten_behind_an_exception(path, shown):
+    store = opened(path)
+    [worker] = workers()
+
+    def tell(change, store=store):
+        raise ValueError("mine")
+
+    token = store.observe(Dog, tell, initial=False)
+    add(store, "dog")
+    args = shown.get(timeout=PATIENCE)
+    token.close()
+    with pytest.warns(ResourceWarning, match="never closed"):
+        del args, tell, token, store
+        for _ in range(100):
+            gc.collect()
+            worker.join(0.05)
+            if not worker.is_alive():
+                break
+    assert nobody_works()
 
 
 def test_in_a_forked_child(path):

@@ -48,6 +48,7 @@ class Calls:
         self.problem: Error | None = None  # what the library said of the call
         self.unheard = 0  # change sets that were not wanted, after all
         self.handlers: frozenset[CodeType] = frozenset()  # of signals, when it began
+        self.is_of_worker = False  # of a thread that no signal handler runs on, and that has no caller
 
     def callback(self, prototype: Any, function: Callable[..., object]) -> Any:
         """A C function that calls function(*arguments), for this call."""

@@ -8,6 +8,7 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from ..arguments import milliseconds
@@ -46,10 +47,15 @@ def guarded(function: Callable[[Any, Call], None], given: Any, store: object) ->
         if not call.is_over:
             has_begun = call.handler is not None and has_run(call.handler, error)
             before = frozenset() if lent.calls is None else lent.calls.handlers
-            if is_interruption(error, before) or not (has_begun or isinstance(error, Error)):
+            if is_interrupted(error, before) or not (has_begun or isinstance(error, Error)):
                 return FAILED
             call.status = FAILED
     return finished(call.status)
+
+
+def is_interrupted(error: BaseException, before: "frozenset[CodeType]") -> bool:
+    """Whether a signal handler's exception has ended a handler: then its change set comes again."""
+    return not (lent.calls is not None and lent.calls.is_of_worker) and is_interruption(error, before)
 
 
 _GUARDED = guarded.__code__
@@ -118,12 +124,14 @@ def wait_once(store: int, seconds: float) -> int:
 
 
 def wait_for_ever(store: int) -> Delivered:
-    """Waits for something that is due, or that a signal is handled, and delivers it."""
-    return _lend(_wait, store, FOREVER)
-
-
-def _lend(function: Callable[..., int], *arguments: int) -> Delivered:
+    """For the store's worker: waits for something that is due, and delivers it."""
     calls = Calls()
+    calls.is_of_worker = True
+    return _lend(_wait, store, FOREVER, calls=calls)
+
+
+def _lend(function: Callable[..., int], *arguments: int, calls: Calls | None = None) -> Delivered:
+    calls = calls or Calls()
     calls.handlers = handlers()
     count = ctypes.c_size_t()
     try:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..arguments import seconds
+from ..arguments import seconds, switch
 from ..errors import InvalidArgument
 from ..models.model import ModelMeta
 from ..native import ffi
@@ -71,7 +71,8 @@ def open(
     exclusive       no other process may open it
     deliver_on_worker
                     a thread of this store, a daemon, calls its handlers as soon as something is due; what they raise is
-                    shown by threading.excepthook. Else they are called by who calls deliver(), wait() or refresh()
+                    shown by threading.excepthook. Else they are called by who calls deliver(), wait() or refresh().
+                    close(), and the end of the program, wait for a handler that it runs
     without_log     open although the log is lost, and with it the commits after the last checkpoint
     delete_if_migration_needed
                     for development: a file whose classes differ from the models is deleted, and created again; Busy
@@ -122,7 +123,7 @@ def open(
             made.seed(seed, seed_sha256)
             made.callbacks(opening.initial_data, opening.migration, opening.compaction)
             opening.open(made)
-        if deliver_on_worker:
+        if switch("deliver_on_worker", deliver_on_worker):
             opening.deliver_on_worker()
     except BaseException:  # also of a signal handler, when everything was done
         opening.abandon()
