@@ -88,7 +88,8 @@ extension Store {
 
     /// Waits until something is due, and delivers it; returns how many calls of handlers, bodies and completions there
     /// were, 0 when the time was over, a signal came, or the last asynchronous write has ended and nobody is told. Nil:
-    /// for ever. Uses no processor time while it waits.
+    /// for ever. Uses no processor time while it waits. What the delivery before could not read is tried again when
+    /// something was committed, or the time is over.
     ///
     /// Errors: those of ``deliver()``; `.closedHandle` also when another thread closes the store meanwhile.
     @discardableResult

@@ -150,7 +150,7 @@ struct ObservedAnswer {
         }
         let told = try step.told()
         self.list = step.list
-        if case .matches? = following {} else { following = nil }
+        if !scope.keepsMatches { following = nil }
         guard let told else { return nil }
         var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
         result.listBefore = list

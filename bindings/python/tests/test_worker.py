@@ -217,8 +217,12 @@ def test_no_more_threads(path, monkeypatch):
         opened(path)
     with objstore.open(path, models=KENNEL, exclusive=True):
         pass
+
+
+def test_what_is_no_switch(path):
     with pytest.raises(objstore.InvalidArgument, match="deliver_on_worker is True or False"):
         objstore.open(path, models=KENNEL, deliver_on_worker="no")
+    assert not path.exists()  # nothing was begun
 
 
 def test_an_opening_that_fails(path):

@@ -44,7 +44,7 @@ package struct ExactSum: BitwiseCopyable {
             number.digits <<= Int128(shift)
         }
         total += number.digits
-        magnitude += number.digits.magnitude128
+        magnitude += abs(number.digits)
         return magnitude <= ExactSum.mostOfDoubles || InjectedBug.active(.sumUnordered)
     }
 
@@ -53,7 +53,7 @@ package struct ExactSum: BitwiseCopyable {
         guard let number = ExactSum.parts(value) else { return false }
         let digits = number.digits << Int128(number.digits == 0 ? 0 : number.exponent - unit)
         total -= digits
-        magnitude -= digits.magnitude128
+        magnitude -= abs(digits)
         return true
     }
 
@@ -109,8 +109,4 @@ package struct ExactSum: BitwiseCopyable {
         number = scaled
         return !isBeyond && scaled.magnitude <= Decimal128.maximumCoefficient
     }
-}
-
-extension Int128 {
-    fileprivate var magnitude128: Int128 { self < 0 ? -self : self }
 }

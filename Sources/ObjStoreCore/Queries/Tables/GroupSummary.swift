@@ -101,39 +101,52 @@ final class GroupSummary {
     }
 
     private func addExactly(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>) throws(StoreError) {
-        let initial = way == .decimals ? ExactSum.decimals : .doubles
-        if let column = reader.number, reader.value.kind == .double {
-            try column.read(block)
-            for index in 0..<block.count where !column.isNull(index) {
-                let number = Double(bitPattern: UInt64(bitPattern: column.values[index])), group = Int(numbers[index])
-                if number.isNaN { continue }
-                if group >= exact.count { try exact.extend(to: group + 1, with: initial) }
-                isExact = exact.elements[group].add(number)
-                if !isExact { return }
-            }
-            return
-        }
-        try reader.forEach(block) { (index, value) throws(StoreError) in
-            guard isExact, !value.isNull, !value.isNaN else { return }
+        func sum(_ index: Int, _ initial: ExactSum) throws(StoreError) -> UnsafeMutablePointer<ExactSum> {
             let group = Int(numbers[index])
             if group >= exact.count { try exact.extend(to: group + 1, with: initial) }
-            if way == .decimals {
-                if let number = ValueProgram.decimal(value) { isExact = exact.elements[group].add(number) }
-            } else if let number = ValueProgram.number(value) {
-                isExact = exact.elements[group].add(number)
+            return exact.elements + group
+        }
+        if way == .doubles {
+            return try forEachDouble(block) { (index, number) throws(StoreError) in
+                isExact = try sum(index, .doubles).pointee.add(number)
+                return isExact
             }
+        }
+        try reader.forEach(block) { (index, value) throws(StoreError) in
+            guard isExact, !value.isNaN, let number = ValueProgram.decimal(value) else { return }
+            isExact = try sum(index, .decimals).pointee.add(number)
         }
     }
 
     private func keep(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>) throws(StoreError) {
         keptCount += block.count
         isKeeping = keptCount <= KeptNumbers.most
+        if !isKeeping { return }
         try Memory.check(for: block.count, each: 32)
-        try reader.forEach(block) { (index, value) throws(StoreError) in
-            guard isKeeping, !value.isNull, !value.isNaN, let number = ValueProgram.number(value) else { return }
+        try forEachDouble(block) { (index, number) throws(StoreError) in
             let group = Int(numbers[index])
             while group >= kept.count { kept.append(KeptNumbers()) }
             kept[group].append(number, of: try block.row(index).key)
+            return true
+        }
+    }
+
+    /// Calls `body` with the place and the value of each object of a block whose value counts, until it returns false.
+    private func forEachDouble(
+        _ block: RowBlocks, _ body: (Int, Double) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        if let column = reader.number, reader.value.kind == .double {
+            try column.read(block)
+            for index in 0..<block.count where !column.isNull(index) {
+                let number = Double(bitPattern: UInt64(bitPattern: column.values[index]))
+                if !number.isNaN, try !body(index, number) { return }
+            }
+            return
+        }
+        var goesOn = true
+        try reader.forEach(block) { (index, value) throws(StoreError) in
+            guard goesOn, !value.isNaN, let number = ValueProgram.number(value) else { return }
+            goesOn = try body(index, number)
         }
     }
 

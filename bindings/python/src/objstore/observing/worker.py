@@ -21,8 +21,8 @@ from . import delivery
 class Worker:
     def __init__(self, store: int, path: str) -> None:
         self._process = os.getpid()  # a forked child has no such thread
-        self._ident: list[int] = []
-        self._ended: list[bool] = []
+        self._ident: int | None = None
+        self._has_ended = False
         self._running = _thread.allocate_lock()  # while it runs
         begun: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         _thread.start_new_thread(_begin, (self._work, store, f"objstore worker of {path}", begun))
@@ -32,17 +32,17 @@ class Worker:
 
     def end(self) -> None:
         """Of a store that was closed: waits till no handler is called any more."""
-        if os.getpid() == self._process and not self._ended and threading.get_ident() not in self._ident:
+        if os.getpid() == self._process and not self._has_ended and threading.get_ident() != self._ident:
             self._running.acquire()
             self._running.release()
 
     def _work(self, store: int, begun: "queue.SimpleQueue[BaseException | None]") -> None:
-        self._ident.append(threading.get_ident())
+        self._ident = threading.get_ident()
         with self._running:
             begun.put(None)
             while _deliver(store):
                 pass
-            self._ended.append(True)
+            self._has_ended = True
 
 
 def _begin(work: object, store: int, name: str, begun: "queue.SimpleQueue[BaseException | None]") -> None:

@@ -110,6 +110,7 @@ def open(
             raise InvalidArgument(f"{name} is about the models that a program has, and none are given")
     if create is None:
         create = "never" if classes is None and path is not None and seed is None else "if-missing"
+    has_worker = switch("deliver_on_worker", deliver_on_worker)
     opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, migrate, compact)
     try:
         with config.Config() as made, Schema(classes or [], drop) as schema:
@@ -123,7 +124,7 @@ def open(
             made.seed(seed, seed_sha256)
             made.callbacks(opening.initial_data, opening.migration, opening.compaction)
             opening.open(made)
-        if switch("deliver_on_worker", deliver_on_worker):
+        if has_worker:
             opening.deliver_on_worker()
     except BaseException:  # also of a signal handler, when everything was done
         opening.abandon()

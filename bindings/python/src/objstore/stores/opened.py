@@ -5,6 +5,7 @@ call is over, and closing the store would wait for that for ever. So stores that
 which waits for their handlers while these can still run.
 """
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from ..native.callbacks import have_threads
@@ -17,7 +18,8 @@ stores: "Bag[OpenStore]" = Bag()
 
 
 def close_what_threads_use() -> None:
-    """Before Python ends them."""
-    for store in list(stores):
-        if (store._worker is not None or have_threads()) and not store._is_inherited:
-            store.close()
+    """Before Python ends them. All of them, whatever one raises."""
+    with contextlib.ExitStack() as closing:
+        for store in list(stores):
+            if (store._worker is not None or have_threads()) and not store._is_inherited:
+                closing.callback(store.close)

@@ -372,7 +372,8 @@ class Store(OpenStore):
 
     def wait(self, timeout: float | None = None) -> int:
         """Waits until something is due, `timeout` seconds or for ever, and delivers it; 0: nothing came. Uses no CPU
-        while it waits, and other threads continue."""
+        while it waits, and other threads continue. What the delivery before could not read (a function of a query that
+        raised) is tried again when something was committed, or the time is over."""
         return delivery.wait(self._open_handle, seconds("timeout", timeout))
 
     def bind_write_body(self, body: Callable[[Transaction], object]) -> Bound:
