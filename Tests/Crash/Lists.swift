@@ -128,6 +128,18 @@ private final class ListHistory {
                 ($1.mark, model.rank($0) ?? -1) < ($0.mark, model.rank($1) ?? -1)
             }.filter(Set(firsts).contains)
         },
+        Reader("distinct twice", "number > 5 DISTINCT(number) SORT(number DESC) DISTINCT(mark)") { model in
+            let firsts = Set(model.firsts(model.items.keys.sorted()) { [$0.number] })
+            let left = model.sorted { $0.number > $1.number }.filter { firsts.contains($0) && model.items[$0]!.number > 5 }
+            return model.firsts(left) { [$0.mark] }
+        },
+        Reader("distinct thrice", "SORT(tag.rank DESC) DISTINCT(mark, number) DISTINCT(tag.rank, mark) SORT(number ASC) DISTINCT(tag.rank) LIMIT(4)") {
+            model in
+            let all = model.sorted { (model.rank($1) ?? -1) < (model.rank($0) ?? -1) }
+            let once = model.firsts(all) { [$0.mark, $0.number] }
+            let twice = model.firsts(once) { [model.rank($0), $0.mark] }
+            return Array(model.firsts(model.sorted(twice) { $0.number }) { [model.rank($0)] }.prefix(4))
+        },
         Reader("linking", "tag.rank > 4") { model in
             model.items.keys.sorted().filter { (model.rank(model.items[$0]!) ?? 0) > 4 }
         },

@@ -4,8 +4,18 @@ struct FirstsOrder {
     let keys: [SortKey]
     /// How many of the keys are values.
     let values: Int
+    /// How many steps of the query come before.
+    let step: Int
+}
+
+/// Where there are several DISTINCTs each finds the first ones of those that the one before it has found.
+struct FirstsOrders {
+    var all: [FirstsOrder] = []
     /// Of the answer.
     var order: [SortKey] = []
+
+    /// What an object's place depends on.
+    var keys: [SortKey] { all.flatMap(\.keys) + order }
 }
 
 /// Which objects are the first with their values, followed: all of them stand in one order in which those with equal

@@ -23,7 +23,7 @@ struct ObservedAnswer {
         /// The whole order; of an answer that is all of it, in place of the list.
         case order(OrderedKeys)
         /// The same of the first objects with their values, and of which these are.
-        case firsts(OrderedKeys, FollowedFirsts)
+        case firsts(OrderedKeys, [FollowedFirsts])
         /// Elements of a list, set or map; in place of the list, unless that is a part of them.
         case elements(FollowedElements)
         /// Sections, in place of the list.
@@ -39,7 +39,8 @@ struct ObservedAnswer {
         case .sections, .matches, nil: nil
         }
     }
-    private var firsts: FollowedFirsts? { if case .firsts(_, let firsts) = following { firsts } else { nil } }
+    /// Of each DISTINCT.
+    private var firsts: [FollowedFirsts] { if case .firsts(_, let firsts) = following { firsts } else { [] } }
     private var followed: FollowedSections? { if case .sections(let sections) = following { sections } else { nil } }
 
     typealias Part = (reader: ChangeReader, isSilent: Bool)
@@ -304,7 +305,7 @@ struct ObservedAnswer {
         _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
         guard let part = scope.part,
-            let few = try few(of: firsts?.count ?? order?.count ?? list?.count ?? 0, scope, before, reader)
+            let few = try few(of: firsts.first?.count ?? order?.count ?? list?.count ?? 0, scope, before, reader)
         else { return nil }
         guard var few = few else { return .some(nil) }
         if order == nil && !scope.isOrdered {
@@ -324,15 +325,13 @@ struct ObservedAnswer {
         (following, list) = (nil, nil)
         switch scope.way {
         case .firsts(let way, _):
-            var all: FollowedFirsts
-            if let firsts {
-                all = firsts
-            } else {
-                all = try FollowedFirsts(try scope.allKeys(by: way.keys, in: before))
+            if firsts.isEmpty {
+                for stage in way.all { firsts.append(try FollowedFirsts(try scope.all(for: stage, in: before))) }
             }
-            firsts = nil
-            few = try all.advance(scope.query, way, from: before, to: reader.to, few)
-            (firsts, keys) = (all, way.order)
+            for (number, stage) in way.all.enumerated() {
+                few = try firsts[number].advance(scope.query, stage, from: before, to: reader.to, few)
+            }
+            keys = way.order
         case .order(let own, _): keys = own
         case .ranks, .elements, .stretch, .list, .collection, .rows: return nil
         }
@@ -345,7 +344,7 @@ struct ObservedAnswer {
             difference = try cut(listBefore, found, scope, few)
             list = found
         }
-        following = firsts.map { .firsts(after, $0) } ?? .order(after)
+        following = firsts.isEmpty ? .order(after) : .firsts(after, firsts)
         return .some(Step(difference, reader, listBefore))
     }
 

@@ -47,8 +47,8 @@ package struct ObserverScope: Sendable {
         case ranks
         /// By its own values, and those behind paths that can be followed; of these the objects at some positions.
         indirect case order([SortKey], Range<Int>)
-        /// By the same, those that are the first with their values.
-        indirect case firsts(FirstsOrder, Range<Int>)
+        /// By the same, those that are the first with their values, and of these again.
+        indirect case firsts(FirstsOrders, Range<Int>)
         /// The same of the elements of a list, set or map; none of an order: in that of the collection.
         indirect case elements([SortKey], Range<Int>)
         /// All of a part of an index.
@@ -238,11 +238,11 @@ package struct ObserverScope: Sendable {
         return try QueryRun(all, .version(snapshot)).keys()
     }
 
-    /// All that satisfy the condition, in an order.
-    func allKeys(by order: [SortKey], in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
+    /// All of which a DISTINCT finds the first ones, by what says which these are.
+    func all(for firsts: FirstsOrder, in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
         let all = Query(
-            query.classID, storeTag: query.storeTag, query.predicate, steps: order.isEmpty ? [] : [.sort(order)],
-            parts: [query])
+            query.classID, storeTag: query.storeTag, query.predicate,
+            steps: query.steps[..<firsts.step] + [.sort(firsts.keys)], parts: [query])
         return try QueryRun(all, .version(snapshot)).keys()
     }
 
@@ -285,7 +285,7 @@ package struct ObserverScope: Sendable {
         var keys: [SortKey] = []
         switch way {
         case .order(let own, _), .elements(let own, _): keys = own
-        case .firsts(let own, _): keys = own.keys + own.order
+        case .firsts(let own, _): keys = own.keys
         case .ranks, .stretch, .list, .collection: break
         // What groups are made of.
         case .rows: if case .table(let query)? = rows { keys = query.valuesOfGroups.map { SortKey(of: $0) } }
@@ -447,23 +447,23 @@ package struct ObserverScope: Sendable {
         if query.origin.stretch != nil { return query.steps.isEmpty ? .stretch : .list }
         if query.steps.isEmpty && query.origin.isObjects { return .ranks }
         // What comes later goes first, and the order before it decides where that does not.
-        var order: [SortKey] = [], firsts: FirstsOrder?, start = 0, end = Int.max
-        for step in query.steps {
+        var order: [SortKey] = [], firsts = FirstsOrders(), start = 0, end = Int.max
+        for (number, step) in query.steps.enumerated() {
             let isCut = start > 0 || end < Int.max
             switch step {
             case .offset(let count):
                 start = min(end, start.addingReportingOverflow(count).overflow ? end : start + count)
             case .limit(let count): end = start.addingReportingOverflow(count).overflow ? end : min(end, start + count)
             case .sort(let keys) where !isCut && keys.allSatisfy(canFollow): order = keys + order
-            case .distinct(let keys) where !isCut && firsts == nil && keys.allSatisfy(canFollow):
-                firsts = FirstsOrder(keys: keys + order, values: keys.count)
+            case .distinct(let keys) where !isCut && keys.allSatisfy(canFollow):
+                firsts.all.append(FirstsOrder(keys: keys + order, values: keys.count, step: number))
             case .sort, .distinct, .filter: return .list
             }
         }
         // The first ones are found at once.
-        if order.isEmpty, firsts == nil, query.predicate.isTrue, end <= TouchedObjects.most { return .list }
-        if query.origin.collection != nil { return firsts == nil ? .elements(order, start..<end) : .list }
-        guard var firsts else { return .order(order, start..<end) }
+        if order.isEmpty, firsts.all.isEmpty, query.predicate.isTrue, end <= TouchedObjects.most { return .list }
+        if query.origin.collection != nil { return firsts.all.isEmpty ? .elements(order, start..<end) : .list }
+        if firsts.all.isEmpty { return .order(order, start..<end) }
         firsts.order = order
         return .firsts(firsts, start..<end)
     }

@@ -249,6 +249,18 @@ struct WatchedKind: Sendable {
                 return seen.insert([item.mark, item.number]).inserted
             }
         },
+        asked(.item, "SORT(~number ASC) DISTINCT(~number) SORT(mark DESC) DISTINCT(tag.number) LIMIT(4)",
+            order: { [-$0[.item, $1]!.mark, $0[.item, $1]!.number] }
+        ) { model in
+            var numbers: Set<Int64> = [], tags: Set<Int64?> = []
+            let once = model.sorted(model.keys(.item), .item) { $0.number < $1.number }.filter {
+                numbers.insert(model[.item, $0]!.number).inserted
+            }
+            let twice = model.sorted(once, .item) { $0.mark > $1.mark }.filter {
+                tags.insert(model.tag(of: model[.item, $0]!)?.number).inserted
+            }
+            return Array(twice.prefix(4))
+        },
         asked(.item, "LIMIT(4)") { Array($0.keys(.item).prefix(4)) },
         asked(.item, "OFFSET(2)") { Array($0.keys(.item).dropFirst(2)) },
         asked(.item, "SORT(mark ASC) SORT(~number DESC)", order: { [-$0[.item, $1]!.number, $0[.item, $1]!.mark] }) {
