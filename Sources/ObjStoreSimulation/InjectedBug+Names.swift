@@ -142,6 +142,7 @@ extension InjectedBug: CustomStringConvertible {
         ("sumUnordered", .sumUnordered),
         ("groupFirstKept", .groupFirstKept),
         ("sumStale", .sumStale),
+        ("groupBestKept", .groupBestKept),
     ]
 
     package init?(named name: String) {

@@ -329,6 +329,9 @@ struct Control {
         Control(
             bug: .sumStale, row: "-", mistake: "a sum whose values are kept is not added up again",
             named: ["columns", "content", "missed", "modified"], isObservers: true),
+        Control(
+            bug: .groupBestKept, row: "-", mistake: "one of the least values that are kept stays when its object goes",
+            named: ["columns", "content", "missed", "modified"], isObservers: true),
     ]
 }
 

@@ -130,10 +130,15 @@ private final class ListHistory {
         },
         Reader("distinct twice", "number > 5 DISTINCT(number) SORT(number DESC) DISTINCT(mark)") { model in
             let firsts = Set(model.firsts(model.items.keys.sorted()) { [$0.number] })
-            let left = model.sorted { $0.number > $1.number }.filter { firsts.contains($0) && model.items[$0]!.number > 5 }
+            let left = model.sorted { $0.number > $1.number }.filter {
+                firsts.contains($0) && model.items[$0]!.number > 5
+            }
             return model.firsts(left) { [$0.mark] }
         },
-        Reader("distinct thrice", "SORT(tag.rank DESC) DISTINCT(mark, number) DISTINCT(tag.rank, mark) SORT(number ASC) DISTINCT(tag.rank) LIMIT(4)") {
+        Reader(
+            "distinct thrice",
+            "SORT(tag.rank DESC) DISTINCT(mark, number) DISTINCT(tag.rank, mark) SORT(number ASC) DISTINCT(tag.rank) LIMIT(4)"
+        ) {
             model in
             let all = model.sorted { (model.rank($1) ?? -1) < (model.rank($0) ?? -1) }
             let once = model.firsts(all) { [$0.mark, $0.number] }

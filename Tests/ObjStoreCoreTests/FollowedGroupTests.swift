@@ -75,12 +75,71 @@ import Testing
         #expect(exact.doubles > (isNasty ? 1000 : 17_999) && exact.decimals > (isNasty ? 500 : 7000), "\(exact)")
     }
 
+    // MARK: The best values
+
+    /// Values of a group come and go; the best one is that of all of them, or it is said that nobody knows it.
+    @Test(arguments: [false, true]) func bestValuesAreThoseOfAll(isLeast: Bool) throws {
+        var random = IndexRandom(isLeast ? 21 : 22), lost = 0, known = 0
+        for history in 0..<400 {
+            let room = 1 + random.below(5)
+            var all: [(key: Int64, value: Decimal128)] = [], next: Int64 = 0
+            func find() throws -> BestValues {
+                var best = BestValues(isLeast: isLeast)
+                for (key, value) in all { try best.offer(.decimal128(value), of: key, room: room) }
+                try best.finish(room: room)
+                return best
+            }
+            for _ in 0..<random.below(20) {
+                all.append((next, Self.decimal(&random, isNasty: false)))
+                next += 1
+            }
+            var best = try find()
+            for _ in 0..<40 {
+                if random.below(2) == 0, !all.isEmpty {
+                    let gone = all.remove(at: random.below(all.count))
+                    try best.remove(.decimal128(gone.value), of: gone.key)
+                } else {
+                    // Some come between others.
+                    let place = random.below(all.count + 1), value = Self.decimal(&random, isNasty: false)
+                    next += 1
+                    let key = place == all.count ? next * 1_000_000 : all[place].key - 1
+                    if all.contains(where: { $0.key == key }) { continue }
+                    all.insert((key, value), at: place)
+                    try best.insert(.decimal128(value), of: key, room: room)
+                }
+                let wanted = all.reduce(nil as Decimal128?) { best, one in
+                    guard let best else { return one.value }
+                    let isBetter = isLeast ? one.value.orderKey < best.orderKey : best.orderKey < one.value.orderKey
+                    return isBetter ? one.value : best
+                }
+                if all.isEmpty { best.clear() }
+                if best.isLost {
+                    #expect(wanted != nil, "history \(history)")
+                    lost += 1
+                    best = try find()
+                }
+                let found = best.best
+                if let wanted {
+                    #expect(
+                        found.isSame(as: .decimal128(wanted)),
+                        "history \(history): \(found.text), not \(wanted.text), of \(all)")
+                } else {
+                    #expect(found.isNull, "history \(history)")
+                }
+                known += 1
+            }
+        }
+        #expect(lost > 100 && known > 12_000, "\(lost) \(known)")
+    }
+
     // MARK: Tables
 
     private struct Shop {
         let store: Store
         let cls: UInt32
         let properties: [UInt32]
+        /// To which mixed values may link: their keys are those of some items.
+        let tags: [ObjectID]
         static let names = ["city", "weight", "part", "price", "born", "name", "thing"]
 
         init() throws {
@@ -88,6 +147,7 @@ import Testing
             configuration.place = .memory("")
             configuration.durability = .relaxed(milliseconds: 1000)
             try draft.addClass("Item")
+            try draft.addClass("Tag")
             let kinds: [ValueKind] = [.int, .double, .float, .decimal128, .timestamp, .string, .mixed]
             for (name, kind) in zip(Self.names, kinds) { try draft.addProperty("Item", name, kind, .nullable) }
             configuration.schema = draft
@@ -96,10 +156,18 @@ import Testing
             defer { view.close() }
             cls = try view.findClass("Item")
             properties = try Self.names.map { [cls] name throws in try view.findProperty(cls, name) }
+            let transaction = try store.begin(.atMost(5000)), tag = try view.findClass("Tag")
+            var none: UInt32 = 0, nothing = Value.null
+            tags = try (0..<3).map { _ in
+                try transaction.create(tag, UnsafeBufferPointer(start: &none, count: 0), &nothing)
+            }
+            _ = try transaction.commit()
         }
     }
 
-    private static func value(_ property: Int, _ random: inout IndexRandom, isNasty: Bool) throws -> OwnedValue {
+    private static func value(
+        _ property: Int, _ random: inout IndexRandom, isNasty: Bool, links: [ObjectID] = []
+    ) throws -> OwnedValue {
         if random.below(12) == 0 { return OwnedValue(.null) }
         switch property {
         case 0: return OwnedValue(.int(Int64(random.below(isNasty ? 7 : 4))))
@@ -114,7 +182,24 @@ import Testing
             return Array(["", "Bern", "Berne", "Genf", "Züri"][random.below(5)].utf8).withUnsafeBytes {
                 OwnedValue(.string($0.baseAddress, $0.count))
             }
-        default: return try MixedSample.next(&random)
+        default:
+            if !links.isEmpty, random.below(3) == 0 { return OwnedValue(.link(links[random.below(links.count)])) }
+            // Equal in many forms.
+            if random.below(2) == 0 {
+                let number = random.below(3)
+                return OwnedValue(
+                    [
+                        .int(Int64(number)), .double(Double(number)), .float(Float(number)), .double(-0.0),
+                        .decimal128(
+                            Decimal128(
+                                isNegative: false, exponent: Decimal128.bias - 2, coefficient: UInt128(number * 100))),
+                        .double(.nan), .double(0.5), .int(1 << 53 + 1),
+                        .decimal128(Decimal128(isNegative: false, exponent: Decimal128.bias - 1, coefficient: 5)),
+                    ][random.below(9)])
+            }
+            let sample = try MixedSample.next(&random)
+            // Groups by lists and maps are not followed.
+            return sample.value.kind == .document && !isNasty ? OwnedValue(.bool(true)) : sample
         }
     }
 
@@ -133,6 +218,10 @@ import Testing
         var texts = aggregates.map { "GROUP(city) SELECT(city, \($0))" }
         texts += aggregates.filter { $0.contains("sum") }.map { "GROUP() SELECT(\($0), @count)" }
         texts.append("GROUP(city) SORT(@sum.price DESC) SELECT(@sum.price, @avg.weight, @max.born, @min.name)")
+        texts += ["thing", "price", "weight", "part"].map { "GROUP(\($0)) SELECT(\($0), @count, @max.city)" }
+        texts += [
+            "GROUP(price, part) SELECT(@count, price)", "GROUP(thing, weight) SELECT(weight)", "GROUP(weight, city)",
+        ]
         let view = try store.openView()
         defer { view.close() }
         final class Seen: @unchecked Sendable {
@@ -171,7 +260,7 @@ import Testing
                 let place = random.below(ids.count + 1)
                 if ids.count < (isNasty ? 40 : 24), random.below(4) == 0 || place == ids.count {
                     let values = try shop.properties.indices.map { index in
-                        try Self.value(index, &random, isNasty: isNasty)
+                        try Self.value(index, &random, isNasty: isNasty, links: Array(ids.prefix(3)) + shop.tags)
                     }
                     ids.append(
                         try shop.properties.withUnsafeBufferPointer { properties in
@@ -184,7 +273,8 @@ import Testing
                     try transaction.delete(ids.remove(at: place))
                 } else if place < ids.count {
                     let property = random.below(shop.properties.count)
-                    let value = try Self.value(property, &random, isNasty: isNasty)
+                    let value = try Self.value(
+                        property, &random, isNasty: isNasty, links: Array(ids.prefix(3)) + shop.tags)
                     try transaction.set(ids[place], shop.properties[property], value.value)
                     withExtendedLifetime(value) {}
                 }
@@ -199,6 +289,47 @@ import Testing
         #expect(seen.told > 2000, "\(seen.told)")
         for observer in observers { observer.close() }
         try store.close()
+    }
+
+    /// A queue: the least goes each time, more often than there are others that are kept.
+    @Test func theNextBestFollowsTheBest() throws {
+        let shop = try Shop(), store = shop.store, count = 2 * BestValues.room(groups: 1) + 300
+        var ids: [ObjectID] = [], random = IndexRandom(77)
+        var transaction = try store.begin(.atMost(5000))
+        var values = (0..<count).map { Int64($0) }
+        values.shuffle(using: &random)
+        for value in values {
+            var value = Value.int(value)
+            ids.append(
+                try shop.properties[..<1].withUnsafeBufferPointer { try transaction.create(shop.cls, $0, &value) })
+        }
+        _ = try transaction.commit()
+        let view = try store.openView()
+        defer { view.close() }
+        final class Seen: @unchecked Sendable {
+            var least: Int64?, greatest: Int64?
+        }
+        let seen = Seen(), text = "GROUP() SELECT(@min.city, @max.city)"
+        let observer = try store.observe(try view.anyQuery(shop.cls, parsing: text), ObserverOptions()) { changes in
+            do {
+                let table = try store.table(of: changes, before: false)
+                seen.least = table.columns[0].value(0).low
+                seen.greatest = table.columns[1].value(0).low
+            } catch { seen.least = nil }
+            return nil
+        }
+        defer { observer.close() }
+        _ = try store.hub.deliver()
+        let byValue = ids.indices.sorted { values[$0] < values[$1] }
+        for (gone, place) in byValue.dropLast(2).enumerated() {
+            transaction = try store.begin(.atMost(5000))
+            try transaction.delete(ids[place])
+            // The greatest is written again and again.
+            try transaction.set(ids[byValue[count - 1]], shop.properties[0], .int(Int64(count + gone)))
+            _ = try transaction.commit()
+            _ = try store.hub.deliver()
+            #expect(seen.least == Int64(gone + 1) && seen.greatest == Int64(count + gone))
+        }
     }
 }
 

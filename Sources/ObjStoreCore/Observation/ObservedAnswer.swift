@@ -198,8 +198,8 @@ struct ObservedAnswer {
     private mutating func advanceGroups(
         _ scope: ObserverScope, _ known: ObservedRows, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
-        guard let query = scope.followedGroups?.query, var groups = known.groups else { return nil }
-        let most = groups.mostChanges, own = reader.classes[scope.classID]
+        guard let followed = scope.followedGroups, var groups = known.groups else { return nil }
+        let query = followed.query, most = groups.mostChanges, own = reader.classes[scope.classID]
         guard own.map({ $0.deleted.count + $0.inserted.count + $0.modified.count <= most }) ?? true,
             let few = try few(of: groups.objects, scope, before, reader)
         else { return nil }
@@ -208,7 +208,10 @@ struct ObservedAnswer {
         if few == nil && !isBehindKeys { return .some(nil) }
         let changed = few?.changed ?? ClassChanges(maskWords: 0)
         if changed.deleted.count + changed.inserted.count + changed.modified.count > most { return nil }
-        guard try groups.advance(query, changed, from: before, to: reader.to) else { return nil }
+        guard try groups.advance(query, changed, from: before, to: reader.to) else {
+            if groups.hasLostBest { followed.hasLostBest() }
+            return nil
+        }
         if !groups.isChanged { return .some(nil) }
         let found = ObservedRows(try groups.found(query, .version(reader.to)))
         var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)

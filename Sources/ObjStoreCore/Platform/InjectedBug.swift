@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 140
+    package static let count: Int32 = 141
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -289,6 +289,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var groupFirstKept: InjectedBug { InjectedBug(138) }
     /// A sum of doubles stays what it was when one of its values goes, or comes between others.
     @inline(__always) package static var sumStale: InjectedBug { InjectedBug(139) }
+    /// A value that is kept as one of the least of a followed group stays it when its object goes.
+    @inline(__always) package static var groupBestKept: InjectedBug { InjectedBug(140) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -9,8 +9,10 @@ extension Value {
         case .null: return true
         case .string, .binary, .list, .set, .map, .mixed, .document:
             return count == other.count && (count == 0 || memcmp(pointer!, other.pointer!, count) == 0)
-        // Of one property: the class is the same, whether a value says so or not.
-        case .link: return low == other.low
+        // Where one does not say the class, it is that of the property.
+        case .link:
+            let classes = (UInt32(truncatingIfNeeded: high), UInt32(truncatingIfNeeded: other.high))
+            return low == other.low && (classes.0 == classes.1 || classes.0 == 0 || classes.1 == 0)
         default: return low == other.low && high == other.high
         }
     }

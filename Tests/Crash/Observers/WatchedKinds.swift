@@ -249,7 +249,8 @@ struct WatchedKind: Sendable {
                 return seen.insert([item.mark, item.number]).inserted
             }
         },
-        asked(.item, "SORT(~number ASC) DISTINCT(~number) SORT(mark DESC) DISTINCT(tag.number) LIMIT(4)",
+        asked(
+            .item, "SORT(~number ASC) DISTINCT(~number) SORT(mark DESC) DISTINCT(tag.number) LIMIT(4)",
             order: { [-$0[.item, $1]!.mark, $0[.item, $1]!.number] }
         ) { model in
             var numbers: Set<Int64> = [], tags: Set<Int64?> = []

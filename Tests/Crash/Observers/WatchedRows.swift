@@ -378,6 +378,14 @@ extension WatchedKind {
                 WatchedRows.Row(name: "", cells: ["\(tags.reduce(0.0) { $0 + $1.weight })", WatchedRows.sum(tags)])
             ]
         },
+        groups(.tag, "GROUP(price) SELECT(price, @count, @min.weight)") { model in
+            grouped(model.keys(.tag)) { ["\(model[.tag, $0]!.price.hundredths)"] }.map { _, members in
+                // 1.0 and 1.00 are one group, with the key of its first object.
+                let price = WatchedRows.text(model[.tag, members[0]]!.price.decimal)
+                let least = members.map { model[.tag, $0]!.weight }.min()!
+                return WatchedRows.Row(name: price, cells: [price, "\(members.count)", "\(least)"])
+            }
+        },
         groups(.tag, "GROUP(items.@count) SELECT(items.@count AS c, @count, @max.number)") { model in
             grouped(model.keys(.tag)) { ["\(model[.tag, $0]!.items.count)"] }.map { name, members in
                 WatchedRows.Row(

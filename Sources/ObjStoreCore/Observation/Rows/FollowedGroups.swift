@@ -6,16 +6,20 @@
 ///                  Genf              9      14       77      objects 15, sum 83
 /// ```
 /// Counts, sums and averages are added to and taken from, least and greatest values replaced: see `GroupTotals`. Where
-/// the first object of a group goes, the next one is looked for behind it; where the only one goes that is known to be
-/// of the least value, the groups are found anew.
+/// the first object of a group goes, the next one is looked for behind it; where the one goes that has the least value,
+/// the groups are found anew, and from then on the next ones are kept: see `BestValues`.
 /// HAVING, SORT, LIMIT and columns are then made of all groups as always: a step costs O(g) of the g groups, whatever
 /// the objects.
 struct FollowedGroups {
-    /// The number of each group, by its keys.
+    /// The number of each group, by its keys in the form that equal ones have in common.
     private var numbers: [RowName: Int] = [:]
-    /// Of each group, one behind the other.
+    /// Of each group, one behind the other, as its first object has them.
     private var keys: [Value] = []
     private let keyCount: Int
+    /// Equal keys may differ.
+    private let haveForms: Bool
+    /// What is shown of a float or double is the form that equal ones have in common.
+    private let showsForms: Bool
     private var counts: [Int64] = []
     private var firsts: [Int64] = []
     /// By slots.
@@ -25,8 +29,9 @@ struct FollowedGroups {
     /// While they advance: groups whose first object has gone, which are not in the order, and from where on the next
     /// one is looked for.
     private var orphans: [Int: Int64] = [:]
-    /// Bytes of keys, which nothing is added to any more.
-    private var texts: [KeptTexts] = []
+    /// Bytes of keys: of the groups that were found, and of those that came.
+    private let texts = KeptTexts()
+    private var ownKeys: [OwnedValue] = []
     /// How many objects are in the groups.
     private(set) var objects: Int = 0
     /// Something about a group is another one than when it was found.
@@ -36,6 +41,10 @@ struct FollowedGroups {
     init?(_ groups: AskedGroups, _ query: TableQuery) throws(StoreError) {
         let count = groups.keys.count
         keyCount = groups.grouping.keys
+        haveForms = groups.grouping.slots.prefix(keyCount).contains { slot in
+            if case .value(let value) = slot { value.kind.hasForms } else { false }
+        }
+        showsForms = groups.keys.areWords
         var summaries: [GroupTotals?] = []
         for summary in groups.summaries {
             guard let summary else {
@@ -47,25 +56,46 @@ struct FollowedGroups {
         }
         self.summaries = summaries
         try Memory.check(for: count, each: 160)
-        let texts = KeptTexts()
         for group in 0..<count {
             for slot in 0..<keyCount { keys.append(try texts.keep(try groups.slot(slot, group))) }
+            guard let name = name(keys[(group * keyCount)...]) else { return nil }
             counts.append(groups.keys.counts[group])
             firsts.append(groups.keys.firsts[group])
             objects += Int(counts[group])
             order.append(Int32(group))
-            numbers[name(group)] = group
+            numbers[name] = group
         }
-        self.texts = [texts]
     }
 
-    private func name(_ group: Int) -> RowName {
-        FollowedGroups.name(keys[(group * keyCount)..<((group + 1) * keyCount)])
+    /// Nil: keys among which there is a list or map.
+    private func name(_ keys: ArraySlice<Value>) -> RowName? {
+        if keys.count == 1, let key = keys.first {
+            return (haveForms ? key.keyForm : key).map { .value(ElementValue($0)) }
+        }
+        if !haveForms { return .values(keys.map { ElementValue($0) }) }
+        var forms: [ElementValue] = []
+        for key in keys {
+            guard let form = key.keyForm else { return nil }
+            forms.append(ElementValue(form))
+        }
+        return .values(forms)
     }
 
-    private static func name(_ keys: ArraySlice<Value>) -> RowName {
-        if keys.count == 1, let key = keys.first { return .value(ElementValue(key)) }
-        return .values(keys.map { ElementValue($0) })
+    /// What it shows of its keys are those of an object. False: too many have been others.
+    private mutating func show(_ values: ArraySlice<Value>, _ group: Int) throws(StoreError) -> Bool {
+        if ownKeys.count > 4 * keys.count + 256 { return false }
+        for (slot, value) in values.enumerated() {
+            let shown = showsForms ? GroupKeys.shown(value) : value, place = group * keyCount + slot
+            if place < keys.count, keys[place].isSame(as: shown) { continue }
+            var kept = shown
+            if shown.kind.hasBytes {
+                let own = try OwnedValue(copying: shown)
+                ownKeys.append(own)
+                kept = own.value
+            }
+            if place < keys.count { keys[place] = kept } else { keys.append(kept) }
+        }
+        return true
     }
 
     // MARK: Following
@@ -83,17 +113,22 @@ struct FollowedGroups {
             let was = try old.values(of: key), now = try new.values(of: key)
             if was.elementsEqual(now, by: { $0.isSame(as: $1) }) { continue }
             isChanged = true
-            guard FollowedGroups.name(was[..<keyCount]) == FollowedGroups.name(now[..<keyCount]) else {
+            guard let name = name(was[..<keyCount]) else { return false }
+            guard name == self.name(now[..<keyCount]) else {
                 if try !take(key, was, slots) { return false }
                 if try !put(key, now, slots) { return false }
                 continue
             }
-            guard let group = numbers[FollowedGroups.name(was[..<keyCount])] else { return false }
+            guard let group = numbers[name] else { return false }
+            if haveForms, firsts[group] == key, try !show(now[..<keyCount], group) { return false }
             if try !replace(was, now, of: key, group, slots) { return false }
         }
-        for slot in summaries.indices { summaries[slot]?.settle() }
+        for slot in summaries.indices where summaries[slot]?.settle() == false { return false }
         return try findFirsts(query, new, in: after)
     }
+
+    /// The least or greatest of a group is not known any more.
+    var hasLostBest: Bool { summaries.contains { $0?.hasLostBest == true } }
 
     /// So many changed objects are worth following: asking looks at a thousand while one is moved to another group.
     var mostChanges: Int {
@@ -113,10 +148,12 @@ struct FollowedGroups {
             left -= 1
             next = try reader.next(row)
             guard try test.holds(row.key) else { continue }
-            let name = FollowedGroups.name(try values.values(row)[..<keyCount])
+            let keys = try values.values(row)[..<keyCount]
+            guard let name = name(keys) else { return false }
             guard let group = numbers[name], let start = orphans[group], start <= row.key else { continue }
             orphans[group] = nil
             firsts[group] = row.key
+            if haveForms, try !show(keys, group) { return false }
             insert(group)
         }
         return orphans.isEmpty
@@ -124,12 +161,12 @@ struct FollowedGroups {
 
     /// An object goes.
     private mutating func take(_ key: Int64, _ values: [Value], _ slots: [GroupSlot]) throws(StoreError) -> Bool {
-        guard let group = numbers[FollowedGroups.name(values[..<keyCount])] else { return false }
+        guard let name = name(values[..<keyCount]), let group = numbers[name] else { return false }
         counts[group] -= 1
         objects -= 1
         // One of no keys is there without objects.
         if counts[group] == 0 && keyCount > 0 {
-            numbers[name(group)] = nil
+            numbers[name] = nil
             if orphans.removeValue(forKey: group) == nil { order.remove(at: place(group)) }
             return true
         }
@@ -142,25 +179,27 @@ struct FollowedGroups {
 
     /// An object comes.
     private mutating func put(_ key: Int64, _ values: [Value], _ slots: [GroupSlot]) throws(StoreError) -> Bool {
-        let name = FollowedGroups.name(values[..<keyCount])
+        guard let name = name(values[..<keyCount]) else { return false }
         var group = numbers[name] ?? -1
         if group < 0 {
             group = counts.count
             // Those that are gone stay in the arrays.
             if group > 2 * order.count + 64 { return false }
             try Memory.check(for: 1, each: 160)
-            if values[..<keyCount].contains(where: { $0.kind.hasBytes }) { texts.append(KeptTexts()) }
-            for value in values[..<keyCount] { keys.append(try texts[texts.count - 1].keep(value)) }
+            if try !show(values[..<keyCount], group) { return false }
             counts.append(0)
             firsts.append(key)
             for slot in summaries.indices { summaries[slot]?.append() }
-            numbers[self.name(group)] = group
+            // By its own bytes.
+            guard let own = self.name(keys[(group * keyCount)...]) else { return false }
+            numbers[own] = group
             insert(group)
         } else if let start = orphans[group] {
             orphans[group] = min(start, key)
         } else if key < firsts[group] || counts[group] == 0 {
             order.remove(at: place(group))
             firsts[group] = key
+            if haveForms, try !show(values[..<keyCount], group) { return false }
             insert(group)
         }
         counts[group] += 1
@@ -251,8 +290,8 @@ extension TableQuery {
         }
     }
 
-    /// Whether its groups can be followed by what happens to their objects, as far as the query says it: keys that are
-    /// equal in one form, of all objects that satisfy a condition.
+    /// Whether its groups can be followed by what happens to their objects, as far as the query says it: of all objects
+    /// that satisfy a condition.
     var canFollowGroups: Bool {
         guard let grouping, !callsFunctions, case .ranks = ObserverScope.way(objects) else { return false }
         for (number, slot) in grouping.slots.enumerated() {
@@ -262,10 +301,6 @@ extension TableQuery {
             case .value(let value):
                 if number >= grouping.keys { continue }
                 guard value.path.map(QueryPaths.canFollow) ?? true else { return false }
-                switch value.kind {
-                case .bool, .int, .string, .binary, .timestamp, .objectID, .uuid, .link: break
-                default: return false
-                }
             }
         }
         return true

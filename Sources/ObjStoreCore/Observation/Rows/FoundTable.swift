@@ -47,8 +47,8 @@ extension TableRun {
             let blocks = try RowBlocks(reader, list, isAscending: isAscending)
             return FoundTable(try table(try ObjectRows(query.columns, run.cls, trees, blocks, texts: .plain)), of: list)
         }
-        let following = followed?.next ?? .not, groups = try groups(following)
-        if following != .not {
+        let following = followed?.next, groups = try groups(following)
+        if let following {
             if let found = try FollowedGroups(groups, query) { return try found.found(query, trees) }
             followed?.cannot(following)
         }
@@ -64,21 +64,25 @@ final class FollowedTable: Sendable {
     /// 0: exactly; 1: by values; more: neither, so often and one less: trying costs more than asking.
     private let state = Atomic<Int>(0)
     private static let rests = 65
+    /// The least or greatest value of a group has gone once: others are kept from now on.
+    private let keepsBest = Atomic<Bool>(false)
 
     init(_ query: TableQuery) { self.query = query }
 
-    /// How groups are to be found.
-    var next: GroupFollowing {
-        switch state.load(ordering: .relaxed) {
-        case 0: return .exactly
-        case 1: return .byValues
-        case let rests:
-            state.store(rests == 2 ? 0 : rests - 1, ordering: .relaxed)
-            return .not
+    /// How groups are to be found; nil: so that they are not followed.
+    var next: GroupFollowing? {
+        let state = state.load(ordering: .relaxed)
+        if state > 1 {
+            self.state.store(state == 2 ? 0 : state - 1, ordering: .relaxed)
+            return nil
         }
+        return GroupFollowing(
+            sums: state == 0 ? .exactly : .byValues, keepsBest: keepsBest.load(ordering: .relaxed))
     }
 
     func cannot(_ following: GroupFollowing) {
-        state.store(following == .exactly ? 1 : FollowedTable.rests, ordering: .relaxed)
+        state.store(following.sums == .exactly ? 1 : FollowedTable.rests, ordering: .relaxed)
     }
+
+    func hasLostBest() { keepsBest.store(true, ordering: .relaxed) }
 }

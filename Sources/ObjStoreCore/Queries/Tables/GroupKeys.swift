@@ -140,6 +140,18 @@ final class GroupKeys {
         return Value(kind: kind, low: words[group], high: kind == .link ? target : 0)
     }
 
+    /// Each has one key, which is a word.
+    var areWords: Bool { if case .words = way { true } else { false } }
+
+    /// What is shown of a key that is a word.
+    static func shown(_ value: Value) -> Value {
+        switch value.kind {
+        case .double: Value(kind: .double, low: canonical(value.low))
+        case .float: Value(kind: .float, low: canonicalFloat(value.low))
+        default: value
+        }
+    }
+
     /// The keys of all groups, where each is one word.
     var wordsAndNull: (words: UnsafePointer<Int64>, null: Int32)? {
         guard case .words = way else { return nil }
@@ -251,10 +263,7 @@ final class GroupKeys {
         if kind == .double {
             for index in 0..<count { values[index] = GroupKeys.canonical(values[index]) }
         } else if kind == .float {
-            for index in 0..<count {
-                let value = Float(bitPattern: UInt32(truncatingIfNeeded: values[index]))
-                values[index] = value.isNaN ? 0x7fc0_0000 : value == 0 ? 0 : values[index]
-            }
+            for index in 0..<count { values[index] = GroupKeys.canonicalFloat(values[index]) }
         }
         if near == nil, count > 0 { try beginNear(values[0], column) }
         let near = near.unsafelyUnwrapped, base = nearBase, most = UInt64(nearCount)
@@ -283,6 +292,11 @@ final class GroupKeys {
                 numbers[index] = try far(word, block, index)
             }
         }
+    }
+
+    private static func canonicalFloat(_ bits: Int64) -> Int64 {
+        let value = Float(bitPattern: UInt32(truncatingIfNeeded: bits))
+        return value.isNaN ? 0x7fc0_0000 : value == 0 ? 0 : bits
     }
 
     private static func canonical(_ bits: Int64) -> Int64 {

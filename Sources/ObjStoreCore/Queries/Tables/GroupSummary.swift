@@ -28,9 +28,12 @@ final class GroupSummary {
     private var kept: [KeptNumbers] = []
     private var keptCount = 0
     private var isKeeping = false
+    /// Of least or greatest values the next ones.
+    private var best: [BestValues] = []
+    private var keepsBest = false
 
     init(
-        _ aggregate: QueryAggregate, _ reader: ObjectReader, _ sums: PathSum, _ following: GroupFollowing = .not
+        _ aggregate: QueryAggregate, _ reader: ObjectReader, _ sums: PathSum, _ following: GroupFollowing? = nil
     ) {
         self.aggregate = aggregate
         self.reader = reader
@@ -42,10 +45,11 @@ final class GroupSummary {
             case .double where reader.number != nil: way = isLeast ? .leastDouble : .greatestDouble
             default: way = .extreme
             }
+            keepsBest = following?.keepsBest == true
         } else {
             way = sums == .decimals ? .decimals : sums == .ints ? .ints : .doubles
-            isKeeping = following == .byValues && way == .doubles
-            isExact = following != .not && sums != .ints && !isKeeping
+            isKeeping = following?.sums == .byValues && way == .doubles
+            isExact = following != nil && sums != .ints && !isKeeping
         }
     }
 
@@ -54,6 +58,7 @@ final class GroupSummary {
         try extend(to: groups)
         if isExact { try addExactly(block, numbers) }
         if isKeeping { try keep(block, numbers) }
+        if keepsBest { try keepBest(block, numbers, groups: groups) }
         guard let column = reader.number else {
             return try reader.forEach(block) { (index, value) throws(StoreError) in
                 try add(value, Int(numbers[index]))
@@ -128,6 +133,20 @@ final class GroupSummary {
             while group >= kept.count { kept.append(KeptNumbers()) }
             kept[group].append(number, of: try block.row(index).key)
             return true
+        }
+    }
+
+    private func keepBest(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>, groups: Int) throws(StoreError) {
+        let room = BestValues.room(groups: groups), isLeast = aggregate == .minimum
+        while best.count < groups { best.append(BestValues(isLeast: isLeast)) }
+        func offer(_ index: Int, _ value: Value) throws(StoreError) {
+            if value.isNull || value.isNaN { return }
+            try best[Int(numbers[index])].offer(value, of: try block.row(index).key, room: room)
+        }
+        guard let column = reader.number else { return try reader.forEach(block, offer) }
+        try column.read(block)
+        for index in 0..<block.count where !column.isNull(index) {
+            try offer(index, Value(kind: reader.value.kind, low: column.values[index]))
         }
     }
 
@@ -260,6 +279,10 @@ final class GroupSummary {
         }
         func best(_ value: (Int) -> Value) throws(StoreError) -> GroupTotals {
             let isLeast = aggregate == .minimum
+            if keepsBest {
+                while self.best.count < groups { self.best.append(BestValues(isLeast: isLeast)) }
+                return try GroupTotals(keeping: self.best, all(counts), isLeast: isLeast)
+            }
             let best = (0..<groups).map { group in counts[group] == 0 ? .null : value(group) }
             return try GroupTotals(best: best, all(counts), isLeast: isLeast)
         }

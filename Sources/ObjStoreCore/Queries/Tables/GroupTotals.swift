@@ -2,7 +2,7 @@
 /// another value, and is at each time what asking anew would find, bit by bit.
 ///
 /// Ints add up whatever their order, doubles and decimals as long as `ExactSum` can; other doubles are kept, and added
-/// up again. A least or greatest value is replaced; where it goes, nobody knows the next one.
+/// up again. A least or greatest value is replaced; where it goes, the next one is known if some are kept.
 struct GroupTotals {
     enum Way {
         case ints, doubles, decimals, kept
@@ -21,17 +21,23 @@ struct GroupTotals {
     private var best: [Value] = []
     /// The bytes of the best ones that have any.
     private var texts: [Int: OwnedValue] = [:]
+    /// In place of both: with the next ones.
+    private var next: [BestValues] = []
+    private let keepsNext: Bool
+    /// The best of a group has gone, and nobody knows the next one.
+    private(set) var hasLostBest = false
 
     init(ints: [Int128], _ counts: [Int64], isMean: Bool) {
-        (way, self.isMean, self.counts, self.ints) = (.ints, isMean, counts, ints)
+        (way, self.isMean, self.counts, self.ints, keepsNext) = (.ints, isMean, counts, ints, false)
     }
 
     init(exact: [ExactSum], _ counts: [Int64], isMean: Bool, isOfDecimals: Bool) {
         (way, self.isMean, self.counts, self.exact) = (isOfDecimals ? .decimals : .doubles, isMean, counts, exact)
+        keepsNext = false
     }
 
     init(kept: [KeptNumbers], _ counts: [Int64], isMean: Bool) {
-        (way, self.isMean, self.counts, self.kept) = (.kept, isMean, counts, kept)
+        (way, self.isMean, self.counts, self.kept, keepsNext) = (.kept, isMean, counts, kept, false)
     }
 
     /// Few changes of it are followed: values are moved for them.
@@ -40,8 +46,19 @@ struct GroupTotals {
     /// - Parameter best: null of groups that have none. Errors: `.outOfMemory`.
     init(best: [Value], _ counts: [Int64], isLeast: Bool) throws(StoreError) {
         (way, isMean, self.counts, self.best) = (isLeast ? .least : .greatest, false, counts, best)
+        keepsNext = false
         for group in best.indices where best[group].kind.isBytes { try keep(best[group], group) }
     }
+
+    /// - Parameter next: as they were offered. Errors: `.outOfMemory`.
+    init(keeping next: [BestValues], _ counts: [Int64], isLeast: Bool) throws(StoreError) {
+        (way, isMean, self.counts, self.next) = (isLeast ? .least : .greatest, false, counts, next)
+        keepsNext = true
+        let room = room
+        for group in next.indices { try self.next[group].finish(room: room) }
+    }
+
+    private var room: Int { BestValues.room(groups: next.count) }
 
     /// The bytes belong to it from now on.
     private mutating func keep(_ value: Value, _ group: Int) throws(StoreError) {
@@ -61,7 +78,8 @@ struct GroupTotals {
         case .doubles: exact.append(.doubles)
         case .decimals: exact.append(.decimals)
         case .kept: kept.append(KeptNumbers())
-        case .least, .greatest: best.append(.null)
+        case .least, .greatest:
+            if keepsNext { next.append(BestValues(isLeast: way == .least)) } else { best.append(.null) }
         }
     }
 
@@ -89,14 +107,27 @@ struct GroupTotals {
             kept[group].replace(old.flatMap(ValueProgram.number), new.flatMap(ValueProgram.number), of: key)
             stale.insert(group)
             return true
-        case .least, .greatest: return try replaceBest(old, new, group)
+        case .least, .greatest:
+            if keepsNext {
+                try replaceNext(old, new, of: key, group)
+                return true
+            }
+            hasLostBest = try !replaceBest(old, new, group)
+            return !hasLostBest
         }
     }
 
-    /// When all is replaced.
-    mutating func settle() {
-        for group in stale { kept[group].settle() }
+    /// When all is replaced. False: what the aggregate is now is not known.
+    mutating func settle() -> Bool {
+        for group in stale {
+            if keepsNext {
+                if next[group].isLost { hasLostBest = true }
+            } else {
+                kept[group].settle()
+            }
+        }
         stale = []
+        return !hasLostBest
     }
 
     /// Nil: it does not count, as where it is asked.
@@ -107,6 +138,13 @@ struct GroupTotals {
         case .decimals: return ValueProgram.decimal(value) == nil ? nil : value
         case .ints, .least, .greatest: return value
         }
+    }
+
+    private mutating func replaceNext(_ old: Value?, _ new: Value?, of key: Int64, _ group: Int) throws(StoreError) {
+        if let old { try next[group].remove(old, of: key) }
+        if let new { try next[group].insert(new, of: key, room: room) }
+        if counts[group] == 0 { next[group].clear() }
+        stale.insert(group)
     }
 
     private mutating func replaceBest(_ old: Value?, _ new: Value?, _ group: Int) throws(StoreError) -> Bool {
@@ -148,7 +186,7 @@ struct GroupTotals {
         case .kept: return .double(kept[group].sum)
         case .decimals where isMean: return GroupSummary.mean(exact[group].decimal, of: count)
         case .decimals: return .decimal128(exact[group].decimal)
-        case .least, .greatest: return best[group]
+        case .least, .greatest: return keepsNext ? next[group].best : best[group]
         }
     }
 }

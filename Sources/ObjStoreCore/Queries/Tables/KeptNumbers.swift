@@ -1,10 +1,16 @@
-/// How groups are found: whether what is asked of them is going to be followed.
-enum GroupFollowing: Sendable {
-    case not
-    /// Sums of doubles as long as nothing is rounded on the way: see `ExactSum`.
-    case exactly
-    /// Sums of doubles by their values, which are kept.
-    case byValues
+/// How groups are found that are going to be followed.
+struct GroupFollowing: Sendable {
+    enum Sums: Sendable {
+        /// As long as nothing is rounded on the way: see `ExactSum`.
+        case exactly
+        /// By their values, which are kept.
+        case byValues
+    }
+
+    /// Of doubles.
+    let sums: Sums
+    /// Also the values behind the least or greatest one: see `BestValues`.
+    let keepsBest: Bool
 }
 
 /// A sum of doubles that is rounded on the way, with its values in the order in which they are added up: that of the

@@ -25,7 +25,7 @@ struct TableRun {
     }
 
     /// All groups, before anything is done with them.
-    func groups(_ following: GroupFollowing = .not) throws(StoreError) -> AskedGroups {
+    func groups(_ following: GroupFollowing? = nil) throws(StoreError) -> AskedGroups {
         guard let grouping = query.grouping else {
             throw StoreError(.internalError, "a table of objects has no groups")
         }
@@ -38,7 +38,7 @@ struct TableRun {
         return Table(finished: columns, storeTag: trees.storeTag)
     }
 
-    private func groups(_ grouping: Grouping, _ following: GroupFollowing) throws(StoreError) -> AskedGroups {
+    private func groups(_ grouping: Grouping, _ following: GroupFollowing?) throws(StoreError) -> AskedGroups {
         var numbers: [NumberColumn] = [], readers: [ObjectReader?] = []
         var summaries: [GroupSummary?] = []
         for slot in grouping.slots {
