@@ -30,13 +30,15 @@ struct ObservedAnswer {
         case sections(FollowedSections)
         /// Beside the list: those that satisfy a condition that calls functions.
         case matches(KeyBuffer)
+        /// Beside rows: the objects that they are groups of.
+        case objects(ObservedAnswer)
     }
 
     private var order: OrderedKeys? {
         switch following {
         case .order(let order), .firsts(let order, _): order
         case .elements(let elements): elements.answer
-        case .sections, .matches, nil: nil
+        case .sections, .matches, .objects, nil: nil
         }
     }
     /// Of each DISTINCT.
@@ -180,9 +182,12 @@ struct ObservedAnswer {
         _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> Step? {
         let known = if let rows { rows } else { try ObservedRows.found(scope, nil, in: before) }
-        if parts.count == 1, !parts[0].isSilent, let step = try advanceGroups(scope, known, before, parts[0].reader) {
-            return step
+        if parts.count == 1, !parts[0].isSilent {
+            let reader = parts[0].reader
+            if let step = try advanceGroups(scope, known, before, reader) { return step }
+            if let step = try advanceGrouped(scope, known, before, reader) { return step }
         }
+        following = nil
         var step = try ListStep(scope, known, parts)
         for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
         let told = try step.told()
@@ -217,6 +222,39 @@ struct ObservedAnswer {
         var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
         told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
         rows = found
+        if told.changes.isEmpty { return .some(nil) }
+        var step = Step(told, [(reader, false)])
+        step.rows = ChangedRows(before: known, after: found)
+        return .some(step)
+    }
+
+    /// Groups of a part of an order, which is followed; nil: other rows.
+    private mutating func advanceGrouped(
+        _ scope: ObserverScope, _ known: ObservedRows, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step?? {
+        guard let grouped = scope.grouped, case .table(let query)? = scope.rows,
+            try before.schemaRef() == reader.to.schemaRef()
+        else { return nil }
+        rows = known
+        if try !scope.mayDiffer(after: reader) { return .some(nil) }
+        var objects: ObservedAnswer
+        if case .objects(let answer)? = following {
+            objects = answer
+        } else {
+            objects = try ObservedAnswer(grouped, in: before)
+        }
+        // One owner: changed in place. Where that fails it is found again.
+        following = nil
+        let isChanged = try objects.advance(grouped, from: before, reader) != nil
+        let list = try objects.knownList(grouped, reader.to)
+        if !isChanged {
+            following = .objects(objects)
+            return .some(nil)
+        }
+        let found = try ObservedRows.found(query, of: list, in: reader.to)
+        var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
+        told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
+        (rows, following) = (found, .objects(objects))
         if told.changes.isEmpty { return .some(nil) }
         var step = Step(told, [(reader, false)])
         step.rows = ChangedRows(before: known, after: found)

@@ -22,6 +22,7 @@ package struct ObserverScope: Sendable {
     private struct Kept: Sendable {
         var rows: RowsScope?
         var followed: FollowedTable?
+        var grouped: ObserverScope?
         var sections: SectionScope?
         /// Functions of the program are called inside of it.
         var gate: CallGate?
@@ -37,6 +38,8 @@ package struct ObserverScope: Sendable {
     var rows: RowsScope? { extra?.kept.rows }
     /// Of groups that may be followed.
     var followedGroups: FollowedTable? { extra?.kept.followed }
+    /// The objects of groups that are some at the beginning of an order, which are followed in their place.
+    var grouped: ObserverScope? { extra?.kept.grouped }
     /// Nil: the objects are in none.
     var sections: SectionScope? { extra?.kept.sections }
 
@@ -97,7 +100,13 @@ package struct ObserverScope: Sendable {
     /// Of a table. Rows of objects are followed as these are, which are modified by what columns read.
     init(_ table: TableQuery, in schema: Schema) {
         query = table.objects.withoutText
-        extra = Extra(Kept(rows: .table(table), followed: table.canFollowGroups ? FollowedTable(table) : nil))
+        extra = Extra(
+            Kept(
+                rows: .table(table), followed: table.canFollowGroups ? FollowedTable(table) : nil,
+                grouped: table.groupedPaths(in: schema).flatMap { paths in
+                    let objects = ObserverScope(table.objects, .some(paths))
+                    return objects.part.map { $0.upperBound < .max } == true ? objects : nil
+                }))
         if let shown = table.shownPaths(in: schema) {
             reads = QueryReads(query)
             paths = .some(shown)

@@ -347,6 +347,30 @@ extension WatchedKind {
                 WatchedRows.Row(name: name[0], cells: name + ["\(members.count)"])
             }
         },
+        groups(
+            .item,
+            "SORT(tag.number DESC, ~number ASC) LIMIT(5) GROUP(tag.number) SELECT(tag.number, @sum.part.number, @count)"
+        ) { model in
+            let first = model.sorted(model.keys(.item), .item) { a, b in
+                (model.tag(of: b)?.number ?? -1, a.number) < (model.tag(of: a)?.number ?? -1, b.number)
+            }.prefix(5)
+            return grouped(Array(first)) { [tagNumber(model, $0)] }.map {
+                name, members in
+                let sum = members.reduce(0) { $0 + (model.part(of: model[.item, $1]!)?.number ?? 0) }
+                return WatchedRows.Row(name: name[0], cells: name + ["\(sum)", "\(members.count)"])
+            }
+        },
+        groups(.tag, "SORT(number ASC) DISTINCT(number) OFFSET(1) LIMIT(3) GROUP(price) SELECT(@sum.weight)") { model in
+            var numbers: Set<Int64> = []
+            let some = model.sorted(model.keys(.tag), .tag) { $0.number < $1.number }.filter {
+                numbers.insert(model[.tag, $0]!.number).inserted
+            }.dropFirst().prefix(3)
+            return grouped(Array(some)) { ["\(model[.tag, $0]!.price.hundredths)"] }.map { _, members in
+                let weight = members.reduce(0.0) { $0 + model[.tag, $1]!.weight }
+                return WatchedRows.Row(
+                    name: WatchedRows.text(model[.tag, members[0]]!.price.decimal), cells: ["\(weight)"])
+            }
+        },
         groups(.tag, "GROUP(mark) SELECT(mark, @sum.weight, @avg.weight, @min.weight, @sum.price, @max.price)") {
             model in
             grouped(model.keys(.tag)) { ["\(model[.tag, $0]!.mark)"] }.map { name, members in

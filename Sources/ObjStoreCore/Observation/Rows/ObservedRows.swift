@@ -69,6 +69,13 @@ final class ObservedRows: FoundAnswer {
         }
     }
 
+    /// Groups of some objects.
+    static func found(
+        _ query: TableQuery, of objects: KeyBuffer, in snapshot: Snapshot
+    ) throws(StoreError) -> ObservedRows {
+        ObservedRows(try TableRun(query, .version(snapshot), of: objects).found(nil))
+    }
+
     // MARK: Rows
 
     var count: Int { rows?.count ?? sources[0].count }

@@ -71,8 +71,13 @@ extension RowsScope {
 extension TableQuery {
     /// What its rows show of their objects, as the paths of an observer. Nil: they are groups, or call functions, or
     /// lead to objects of whatever class.
-    func shownPaths(in schema: Schema) -> ObservedPath? {
-        if grouping != nil { return nil }
+    func shownPaths(in schema: Schema) -> ObservedPath? { grouping == nil ? readPaths(in: schema) : nil }
+
+    /// What its groups are made of, the same way.
+    func groupedPaths(in schema: Schema) -> ObservedPath? { grouping == nil ? nil : readPaths(in: schema) }
+
+    private func readPaths(in schema: Schema) -> ObservedPath? {
+        if grouping != nil && callsFunctions { return nil }
         var paths = QueryPaths(of: ClassID.index(objects.classID), schema)
         for value in values {
             guard value.calls.isEmpty else { return nil }

@@ -10,11 +10,14 @@ struct TableRun {
     let trees: TreeAccess
     let run: QueryRun
     let reader: ClusterReader
+    /// The objects, where they are known already.
+    let list: KeyBuffer?
 
     /// Errors: as of `QueryRun`.
-    init(_ query: TableQuery, _ trees: TreeAccess) throws(StoreError) {
+    init(_ query: TableQuery, _ trees: TreeAccess, of list: KeyBuffer? = nil) throws(StoreError) {
         self.query = query
         self.trees = trees
+        self.list = list
         run = try QueryRun(query.objects, trees)
         reader = try trees.objects(run.cls)
     }
@@ -80,10 +83,11 @@ struct TableRun {
     /// Who tells groups apart, and the objects to be told apart.
     private func keys(_ readers: [ObjectReader]) throws(StoreError) -> (GroupKeys, RowBlocks) {
         if readers.allSatisfy({ GroupKeys.isExact($0.value.kind) }) {
-            return (GroupKeys(readers, isCounting: true), try run.blocks())
+            let blocks = if let list { try RowBlocks(reader, list, isAscending: false) } else { try run.blocks() }
+            return (GroupKeys(readers, isCounting: true), blocks)
         }
         // Values that are equal in more than one form.
-        let list = try run.keys()
+        let list = if let list { list } else { try run.keys() }
         let order = try RowOrder(list, readers.map { SortKey(of: $0.value) }, trees, run.cls)
         try order.sort(first: list.count)
         return (
