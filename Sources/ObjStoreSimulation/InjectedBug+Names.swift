@@ -143,6 +143,8 @@ extension InjectedBug: CustomStringConvertible {
         ("groupFirstKept", .groupFirstKept),
         ("sumStale", .sumStale),
         ("groupBestKept", .groupBestKept),
+        ("valueMisplaced", .valueMisplaced),
+        ("valueUnsorted", .valueUnsorted),
     ]
 
     package init?(named name: String) {

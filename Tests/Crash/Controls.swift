@@ -330,6 +330,12 @@ struct Control {
             bug: .sumStale, row: "-", mistake: "a sum whose values are kept is not added up again",
             named: ["columns", "content", "missed", "modified"], isObservers: true),
         Control(
+            bug: .valueMisplaced, row: "-", mistake: "what comes stands where it does in its collection",
+            named: ["columns", "content", "missed", "modified", "positions"], isObservers: true),
+        Control(
+            bug: .valueUnsorted, row: "-", mistake: "a value that leaves an order of plain values stays in it",
+            named: ["columns", "content", "missed", "modified", "positions"], isObservers: true),
+        Control(
             bug: .groupBestKept, row: "-", mistake: "one of the least values that are kept stays when its object goes",
             named: ["columns", "content", "missed", "modified"], isObservers: true),
     ]

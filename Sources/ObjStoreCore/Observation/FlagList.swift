@@ -43,6 +43,17 @@ package struct FlagList {
         return set.start(of: place.chunk) + FlagList.sum(chunks[place.chunk][..<place.index])
     }
 
+    /// The element that is set and has so many of those before it; there is one.
+    package func place(ofSet rank: Int) -> Int {
+        let chunk = set.chunk(of: rank)
+        var left = rank - set.start(of: chunk), index = 0
+        while chunks[chunk][index] == 0 || left > 0 {
+            left -= Int(chunks[chunk][index])
+            index += 1
+        }
+        return sizes.start(of: chunk) + index
+    }
+
     package mutating func change(_ element: Int, to flag: Bool) {
         let place = place(element), old = chunks[place.chunk][place.index]
         chunks[place.chunk][place.index] = flag ? 1 : 0

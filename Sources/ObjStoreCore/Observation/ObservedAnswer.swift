@@ -30,6 +30,8 @@ struct ObservedAnswer {
         case sections(FollowedSections)
         /// Beside the list: those that satisfy a condition that calls functions.
         case matches(KeyBuffer)
+        /// Plain values, in place of the rows.
+        case values(FollowedValues)
         /// Beside rows: the objects that they are groups of.
         case objects(ObservedAnswer)
     }
@@ -38,7 +40,7 @@ struct ObservedAnswer {
         switch following {
         case .order(let order), .firsts(let order, _): order
         case .elements(let elements): elements.answer
-        case .sections, .matches, .objects, nil: nil
+        case .sections, .matches, .values, .objects, nil: nil
         }
     }
     /// Of each DISTINCT.
@@ -181,6 +183,9 @@ struct ObservedAnswer {
     private mutating func advanceRows(
         _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
     ) throws(StoreError) -> Step? {
+        if parts.count == 1, !parts[0].isSilent, let step = try advanceValues(scope, before, parts[0].reader) {
+            return step
+        }
         let known = if let rows { rows } else { try ObservedRows.found(scope, nil, in: before) }
         if parts.count == 1, !parts[0].isSilent {
             let reader = parts[0].reader
@@ -226,6 +231,49 @@ struct ObservedAnswer {
         var step = Step(told, [(reader, false)])
         step.rows = ChangedRows(before: known, after: found)
         return .some(step)
+    }
+
+    /// Plain values of a collection that little has happened to; nil: other rows.
+    private mutating func advanceValues(
+        _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step?? {
+        guard case .values(let query)? = scope.rows, let followable = query.followable,
+            try before.schemaRef() == reader.to.schemaRef(), scope.isAskable(in: before.schema)
+        else { return nil }
+        if try !scope.mayDiffer(after: reader) { return .some(nil) }
+        guard try scope.hasOwner(in: before), try scope.hasOwner(in: reader.to),
+            let splices = try reader.splices(
+                of: try CollectionScope(query.collection, .own, in: before, tag: query.storeTag))
+        else { return nil }
+        var followed: FollowedValues
+        let old = try ValueRun(query, .version(before)), new = try ValueRun(query, .version(reader.to))
+        if case .values(let known)? = following {
+            followed = known
+        } else {
+            asked += 1
+            // The first ones are found at once.
+            if asked < (followable.isStart ? ObservedAnswer.mostAsked : 1) { return nil }
+            asked = 0
+            guard let found = try FollowedValues(followable, old, scope) else { return unfollowed() }
+            followed = found
+        }
+        // One owner: changed in place. Where that fails it is found again.
+        (following, rows) = (nil, nil)
+        guard var told = try followed.advance(followable, scope, from: old, to: new, splices) else {
+            return unfollowed()
+        }
+        following = .values(followed)
+        told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
+        if told.changes.isEmpty { return .some(nil) }
+        var step = Step(told, [(reader, false)])
+        step.keys = told.keys
+        return .some(step)
+    }
+
+    /// What could not be followed would not be the next time.
+    private mutating func unfollowed() -> Step?? {
+        asked = -ObservedAnswer.mostAsked
+        return nil
     }
 
     /// Groups of a part of an order, which is followed; nil: other rows.

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 141
+    package static let count: Int32 = 143
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -291,6 +291,10 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var sumStale: InjectedBug { InjectedBug(139) }
     /// A value that is kept as one of the least of a followed group stays it when its object goes.
     @inline(__always) package static var groupBestKept: InjectedBug { InjectedBug(140) }
+    /// In an observed answer of plain values what comes stands where it does in its collection.
+    @inline(__always) package static var valueMisplaced: InjectedBug { InjectedBug(141) }
+    /// A value that leaves an observed order of plain values stays in it.
+    @inline(__always) package static var valueUnsorted: InjectedBug { InjectedBug(142) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

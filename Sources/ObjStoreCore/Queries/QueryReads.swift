@@ -22,7 +22,8 @@ struct QueryReads: Sendable, Hashable {
     }
 
     /// Of what elements are asked; not the elements.
-    init(_ query: ValueQuery) { add(query.steps) }
+    init(_ query: ValueQuery) { self.init(query.steps) }
+    init(_ steps: [QueryStep]) { add(steps) }
 
     private mutating func add(_ query: Query) {
         classes.insert(ClassID.index(query.classID))

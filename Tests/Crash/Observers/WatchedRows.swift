@@ -463,6 +463,15 @@ extension WatchedKind {
         },
         values(of: "scores", "") { $0 },
         values(of: "levels", "@self < 6 SORT(@self DESC)") { $0.filter { $0 < 6 }.reversed() },
+        values(of: "scores", "@self > 0 SORT(@self ASC)") { $0.filter { $0 > 0 }.sorted() },
+        values(of: "scores", "@self > 1 OFFSET(1) LIMIT(3)") { Array($0.filter { $0 > 1 }.dropFirst().prefix(3)) },
+        values(of: "levels", "@self IN {1, 3, 4, 7}") { $0.filter { [1, 3, 4, 7].contains($0) } },
+        labels("NOT @self == 2 SORT(@self DESC)") { list in
+            list.filter { $0.value != 2 }.enumerated().sorted { a, b in
+                a.element.value == b.element.value ? a.offset < b.offset : a.element.value > b.element.value
+            }.map(\.element)
+        },
+        labels("@self < 5 LIMIT(2)") { Array($0.filter { $0.value < 5 }.prefix(2)) },
         labels("@self > 1") { $0.filter { $0.value > 1 } },
         labels("SORT(@self ASC) OFFSET(1)") { list in
             list.enumerated().sorted { a, b in

@@ -69,6 +69,13 @@ final class ObservedRows: FoundAnswer {
         }
     }
 
+    /// Values that are compared with others of the same query; of a map with their keys.
+    convenience init(_ values: [Value], _ keys: [Value]?, _ mask: [UInt64]) throws(StoreError) {
+        let list = try KeyBuffer(expecting: values.count)
+        for index in values.indices { try list.append(Int64(index)) }
+        self.init([.values(try FoundValues(list, values, list, keys), isMap: keys != nil)], nil, mask)
+    }
+
     /// Groups of some objects.
     static func found(
         _ query: TableQuery, of objects: KeyBuffer, in snapshot: Snapshot

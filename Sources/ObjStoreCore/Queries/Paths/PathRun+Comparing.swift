@@ -72,7 +72,7 @@ extension PathRun {
         return (isWhole && number == left.count) != isOpposite
     }
 
-    private static func relate(
+    static func relate(
         _ left: Value, _ relation: PathComparison.Relation, _ right: Value
     ) throws(StoreError) -> Bool {
         switch relation {

@@ -18,6 +18,8 @@ package final class ValueQuery: Sendable {
     let steps: [QueryStep]
     /// Functions of the application are called while it is asked.
     package let callsFunctions: Bool
+    /// Nil: an answer to it cannot follow what happens to the collection.
+    let followable: FollowableValues?
     /// They own the bytes that the steps point to.
     private let trees: [QueryTree]
 
@@ -27,6 +29,7 @@ package final class ValueQuery: Sendable {
         self.steps = other.steps + steps
         self.trees = other.trees + trees
         callsFunctions = other.callsFunctions || steps.contains(where: \.callsFunctions)
+        followable = FollowableValues(self.steps, of: kind, isOfMap: isOfMap)
     }
 
     /// All elements.
@@ -39,6 +42,7 @@ package final class ValueQuery: Sendable {
         path = "\(names.name(cls)).\(names.name(cls, position))"
         storeTag = trees.storeTag
         (steps, self.trees, callsFunctions) = ([], [], false)
+        followable = FollowableValues([], of: kind, isOfMap: isOfMap)
     }
 
     /// What `next` finds among what this one finds, and in its order.

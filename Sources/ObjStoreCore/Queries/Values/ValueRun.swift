@@ -19,12 +19,36 @@ struct ValueRun {
         position = try cls.collectionOfValues(query.collection.propertyID)
     }
 
-    /// Nothing, where the owner is not there any more.
-    func found() throws(StoreError) -> FoundValues {
+    var isOfMap: Bool { query.isOfMap }
+
+    /// Of the class of the owner: the property.
+    var mask: [UInt64] {
+        var mask = [UInt64](repeating: 0, count: ClassChanges.maskWords(cls))
+        mask[position >> 6] = 1 << UInt64(position & 63)
+        return mask
+    }
+
+    /// Nil: the owner is not there any more. They hold as long as the version.
+    func elements() throws(StoreError) -> CollectionElements? {
         let reader = try trees.objects(cls)
-        guard let row = try reader.find(query.collection.owner.key) else { return try FoundValues.nothing() }
-        let elements = try trees.elements(row, cls, position, reader), isMap = elements.kind == .map
-        var steps = query.steps[...], tests: [ElementTest] = []
+        guard let row = try reader.find(query.collection.owner.key) else { return nil }
+        return try trees.elements(row, cls, position, reader)
+    }
+
+    /// An element as queries see it.
+    func value(_ element: Value) throws(StoreError) -> Value { try cls.out(element, position) }
+
+    func tests(_ predicates: [Predicate]) throws(StoreError) -> [ElementTest] {
+        try predicates.map { (predicate) throws(StoreError) in try ElementTest(predicate, trees) }
+    }
+
+    /// Nothing, where the owner is not there any more.
+    ///
+    /// - Parameter asked: nil: those of the query.
+    func found(_ asked: [QueryStep]? = nil) throws(StoreError) -> FoundValues {
+        guard let elements = try elements() else { return try FoundValues.nothing() }
+        let isMap = isOfMap, reader = try trees.objects(cls)
+        var steps = (asked ?? query.steps)[...], tests: [ElementTest] = []
         while case .filter(let predicate) = steps.first {
             tests.append(try ElementTest(predicate, trees))
             steps = steps.dropFirst()
@@ -51,11 +75,7 @@ struct ValueRun {
     }
 
     /// How many elements it looks at.
-    func total() throws(StoreError) -> Int {
-        let reader = try trees.objects(cls)
-        guard let row = try reader.find(query.collection.owner.key) else { return 0 }
-        return try trees.elements(row, cls, position, reader).count()
-    }
+    func total() throws(StoreError) -> Int { try elements()?.count() ?? 0 }
 
     private func apply(
         _ steps: ArraySlice<QueryStep>, to list: KeyBuffer, of values: [Value], _ reader: ClusterReader
@@ -104,21 +124,65 @@ struct ValueRun {
 }
 
 /// Asks a condition about elements.
-private struct ElementTest {
-    private let condition: PathCondition
+struct ElementTest {
+    /// Comparisons of the element itself with a constant need no path.
+    private indirect enum Condition {
+        case truth(Bool)
+        case not(Condition)
+        case and(Condition, Condition)
+        case or(Condition, Condition)
+        case element(PathComparison.Relation, Value)
+        case path(PathComparison)
+
+        init(_ condition: PathCondition) {
+            switch condition {
+            case .truth(let truth): self = .truth(truth)
+            case .not(let inner): self = .not(Condition(inner))
+            case .and(let left, let right): self = .and(Condition(left), Condition(right))
+            case .or(let left, let right): self = .or(Condition(left), Condition(right))
+            case .comparison(let comparison):
+                let left = comparison.left
+                guard case .values = comparison.extent, !left.expands, left.quantifier == nil,
+                    case .path(let path) = left.source, path.level == 0, path.steps.isEmpty,
+                    let constant = comparison.constant
+                else {
+                    self = .path(comparison)
+                    return
+                }
+                if case .within = comparison.relation {
+                    self = .path(comparison)
+                } else {
+                    self = .element(comparison.relation, constant)
+                }
+            }
+        }
+    }
+
+    private let condition: Condition
     private let run: PathRun
 
     init(_ predicate: Predicate, _ trees: TreeAccess) throws(StoreError) {
         guard case .paths(let test) = predicate.nodes.first else {
             throw StoreError(.internalError, "a condition about values is no test of paths")
         }
-        condition = test.condition
+        condition = Condition(test.condition)
         run = try PathRun(trees, test.properties, levels: test.levels)
     }
 
     func holds(_ value: Value) throws(StoreError) -> Bool {
         run.begin(value)
-        return try run.holds(condition)
+        return try holds(condition, value)
+    }
+
+    private func holds(_ condition: Condition, _ value: Value) throws(StoreError) -> Bool {
+        switch condition {
+        case .truth(let truth): truth
+        case .not(let inner): try !holds(inner, value)
+        case .and(let left, let right): try holds(left, value) ? try holds(right, value) : false
+        case .or(let left, let right): try holds(left, value) ? true : try holds(right, value)
+        case .element(let relation, let constant): try PathRun.relate(value, relation, constant)
+        case .path(let comparison): try run.holds(comparison)
+        }
     }
 }
 
