@@ -137,7 +137,9 @@ private final class ListHistory {
         },
         Reader(
             "distinct thrice",
-            "SORT(tag.rank DESC) DISTINCT(mark, number) DISTINCT(tag.rank, mark) SORT(number ASC) DISTINCT(tag.rank) LIMIT(4)"
+            """
+            SORT(tag.rank DESC) DISTINCT(mark, number) DISTINCT(tag.rank, mark) SORT(number ASC) DISTINCT(tag.rank) LIMIT(4)
+            """
         ) {
             model in
             let all = model.sorted { (model.rank($1) ?? -1) < (model.rank($0) ?? -1) }
@@ -215,6 +217,20 @@ private final class ListHistory {
                 let (left, right) = (model.items[a.element]!, model.items[b.element]!)
                 return left.number > right.number || left.number == right.number && a.offset < b.offset
             }.map(\.element).filter { model.items[$0]!.mark <= 2 }
+        },
+        Reader(
+            "distinct of stretch", ([1, 0], from: [1], to: [4, 70]), "DISTINCT(number) SORT(tag.rank ASC) LIMIT(6)"
+        ) { model in
+            let part = model.sorted { ($0.mark, $0.number) < ($1.mark, $1.number) }.filter {
+                let item = model.items[$0]!
+                return item.mark >= 1 && (item.mark, item.number) <= (4, 70)
+            }
+            return Array(model.sorted(model.firsts(part) { [$0.number] }) { model.rank($0) ?? -1 }.prefix(6))
+        },
+        Reader("page of stretch", ([0], from: [15], to: [85]), "OFFSET(2)") { model in
+            Array(
+                model.sorted { $0.number < $1.number }.filter { (15...85).contains(model.items[$0]!.number) }.dropFirst(
+                    2))
         },
         Reader("set", "", of: 2) { [unowned self] model in crew(model) },
         Reader("part of set", "number < 70 SORT(mark ASC)", of: 2) { [unowned self] model in

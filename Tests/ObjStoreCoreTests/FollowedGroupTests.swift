@@ -75,6 +75,42 @@ import Testing
         #expect(exact.doubles > (isNasty ? 1000 : 17_999) && exact.decimals > (isNasty ? 500 : 7000), "\(exact)")
     }
 
+    /// Of doubles that are rounded the sum is that of one after the other, whichever come, go or are written, in one
+    /// chunk or many.
+    @Test(arguments: [5, 3000]) func keptSumsAreAddedUpInOrder(count: Int) {
+        var random = IndexRandom(UInt64(count)), kept = KeptNumbers(), numbers: [(key: Int64, number: Double)] = []
+        func number() -> Double { Double(random.below(100_000)) / 3 }
+        for key in 0..<count {
+            numbers.append((Int64(key * 10), number()))
+            kept.append(numbers[key].number, of: Int64(key * 10))
+        }
+        for step in 0..<1500 {
+            for _ in 0...random.below(3) {
+                let place = random.below(numbers.count + 1)
+                switch random.below(4) {
+                case 0 where place < numbers.count:
+                    kept.replace(numbers[place].number, nil, of: numbers.remove(at: place).key)
+                case 1 where place < numbers.count:
+                    let new = number()
+                    kept.replace(numbers[place].number, new, of: numbers[place].key)
+                    numbers[place].number = new
+                case 2:
+                    let key = (numbers.last?.key ?? 0) + 1
+                    numbers.append((key, number()))
+                    kept.replace(nil, numbers[numbers.count - 1].number, of: key)
+                default:
+                    let key = (place < numbers.count ? numbers[place].key : (numbers.last?.key ?? 0) + 2) - 1
+                    if numbers.contains(where: { $0.key == key }) { continue }
+                    numbers.insert((key, number()), at: place)
+                    kept.replace(nil, numbers[place].number, of: key)
+                }
+            }
+            kept.settle()
+            let wanted = numbers.reduce(0.0) { $0 + $1.number }
+            #expect(kept.sum.bitPattern == wanted.bitPattern, "step \(step): \(kept.sum), not \(wanted)")
+        }
+    }
+
     // MARK: The best values
 
     /// Values of a group come and go; the best one is that of all of them, or it is said that nobody knows it.

@@ -78,8 +78,8 @@ extension TableResults: ObservableCollection {
     /// `wait()` or the worker call it.
     ///
     /// Rows of objects are followed: one is modified when something was written that a column reads. A group is known
-    /// by its keys, and modified when another value of it is another one; it is followed where it is counted, where
-    /// ints are added up, and where the least and the greatest int is asked, else groups are found anew, at O(n).
+    /// by its keys, and modified when another value of it is another one; groups are followed as `docs/observing.md`
+    /// says.
     /// Errors: `.wrongView` (a table of a ``Snapshot`` never changes), `.readOnly`, `.closedHandle`; `.invalidArgument`
     /// (there are key paths, which are of objects); those of asking.
     public func observe(

@@ -56,7 +56,9 @@ extension View {
     package func query(in stretch: IndexStretch) throws(StoreError) -> Query {
         try serialised { () throws(StoreError) in
             let trees = try trees
-            return Query(try trees.check(stretch).0.classID, storeTag: trees.storeTag, of: .stretch(stretch))
+            let (cls, position) = try trees.check(stretch)
+            let ordered = stretch.ordered(cls, cls.indexes[position])
+            return Query(cls.classID, storeTag: trees.storeTag, of: .stretch(ordered))
         }
     }
 

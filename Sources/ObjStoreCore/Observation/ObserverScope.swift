@@ -145,7 +145,12 @@ package struct ObserverScope: Sendable {
 
     /// As change sets have it: the place of the class in the schema.
     package var classID: UInt32 { UInt32(ClassID.index(query.classID)) }
-    package var isWholeClass: Bool { query.predicate.isTrue }
+    /// Of its origin: the class, a collection, or an index all of whose part is observed.
+    package var isWholeClass: Bool {
+        guard query.predicate.isTrue else { return false }
+        if case .stretch = way { return true }
+        return query.origin.stretch == nil
+    }
 
     /// Whose changes have to be looked at.
     func classes(in schema: Schema) -> Set<UInt32> {
@@ -236,12 +241,7 @@ package struct ObserverScope: Sendable {
 
     /// All of which the answer is a part, in their order.
     func uncut(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
-        let steps = query.steps.filter { step in
-            switch step {
-            case .limit, .offset: false
-            case .sort, .distinct, .filter: true
-            }
-        }
+        let steps = query.steps.filter { !$0.isCut }
         let all = Query(
             query.classID, storeTag: query.storeTag, query.predicate, of: query.origin, steps: steps, parts: [query])
         return try QueryRun(all, .version(snapshot)).keys()
@@ -250,7 +250,7 @@ package struct ObserverScope: Sendable {
     /// All of which a DISTINCT finds the first ones, by what says which these are.
     func all(for firsts: FirstsOrder, in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
         let all = Query(
-            query.classID, storeTag: query.storeTag, query.predicate,
+            query.classID, storeTag: query.storeTag, query.predicate, of: query.origin,
             steps: query.steps[..<firsts.step] + [.sort(firsts.keys)], parts: [query])
         return try QueryRun(all, .version(snapshot)).keys()
     }
@@ -329,7 +329,7 @@ package struct ObserverScope: Sendable {
         (result.deleted, result.inserted) = (changes.deleted, changes.inserted)
         // Of another class.
         result.isFromOtherProcess = changes.isFromOtherProcess || isFromOtherProcess(reader)
-        let test = isWholeClass ? nil : try RowTest(query, .version(reader.to))
+        let test = isWholeClass ? nil : try RowTest(query, .version(reader.to), asksStretch: true)
         // Also those that were not in the answer, and that something led to before.
         let gone = reader.classes[classID]?.deleted ?? []
         var row = 0
@@ -378,7 +378,8 @@ package struct ObserverScope: Sendable {
     ) throws(StoreError) -> ClassChanges {
         var result = ClassChanges(maskWords: changes.maskWords)
         result.isFromOtherProcess = changes.isFromOtherProcess
-        let before = try RowTest(query, .version(reader.from)), after = try RowTest(query, .version(reader.to))
+        let before = try RowTest(query, .version(reader.from), asksStretch: true)
+        let after = try RowTest(query, .version(reader.to), asksStretch: true)
         guard let touched else { return try compared(changes, before, after, reader) }
         for key in changes.deleted where try before.holds(key) { try result.append(.deleted, key) }
         for key in changes.inserted where try after.holds(key) { try result.append(.inserted, key) }
@@ -453,10 +454,14 @@ package struct ObserverScope: Sendable {
     static func way(_ query: Query) -> Way {
         // What functions give is compared as it is; nothing is built on it that needs to be the same another time.
         guard TouchedObjects.suffice(for: query), !query.callsFunctions else { return .list }
-        if query.origin.stretch != nil { return query.steps.isEmpty ? .stretch : .list }
         if query.steps.isEmpty && query.origin.isObjects { return .ranks }
         // What comes later goes first, and the order before it decides where that does not.
         var order: [SortKey] = [], firsts = FirstsOrders(), start = 0, end = Int.max
+        if let stretch = query.origin.stretch {
+            if query.steps.isEmpty { return .stretch }
+            guard let own = stretch.order else { return .list }
+            order = own
+        }
         for (number, step) in query.steps.enumerated() {
             let isCut = start > 0 || end < Int.max
             switch step {
@@ -470,7 +475,7 @@ package struct ObserverScope: Sendable {
             }
         }
         // The first ones are found at once.
-        if order.isEmpty, firsts.all.isEmpty, query.predicate.isTrue, end <= TouchedObjects.most { return .list }
+        if query.steps.allSatisfy(\.isCut), query.predicate.isTrue, end <= TouchedObjects.most { return .list }
         if query.origin.collection != nil { return firsts.all.isEmpty ? .elements(order, start..<end) : .list }
         if firsts.all.isEmpty { return .order(order, start..<end) }
         firsts.order = order

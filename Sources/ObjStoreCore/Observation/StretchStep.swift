@@ -15,9 +15,8 @@ struct StretchStep {
     init?(_ scope: ObserverScope, from before: Snapshot, to after: Snapshot) throws(StoreError) {
         guard let stretch = scope.query.origin.stretch else { return nil }
         self.scope = scope
-        let (cls, position) = try after.schema.index(stretch.indexID)
-        properties = cls.indexes[position].properties
-        sides = (try IndexPlaces(stretch, before), try IndexPlaces(stretch, after))
+        sides = (try IndexPlaces(stretch, .version(before)), try IndexPlaces(stretch, .version(after)))
+        properties = sides.after.properties
     }
 
     /// What is to be told; nil: the answer has to be asked anew.
@@ -46,64 +45,6 @@ struct StretchStep {
         let after = sides.after
         return try difference.told(few) { (position) throws(StoreError) in
             try after.key(at: position)
-        }
-    }
-
-    /// Where objects are in a part of an index.
-    private struct IndexPlaces {
-        private let stretch: IndexStretch
-        private let trees: TreeAccess
-        private let cls: ClassSchema
-        private let index: IndexSchema
-        private let objects: ClusterReader
-        /// How many entries of the index are before it, and how many in it.
-        private let start: Int
-        let count: Int
-
-        init(_ stretch: IndexStretch, _ snapshot: Snapshot) throws(StoreError) {
-            self.stretch = stretch
-            trees = .version(snapshot)
-            let (cls, position) = try snapshot.schema.index(stretch.indexID)
-            (self.cls, index) = (cls, cls.indexes[position])
-            objects = try trees.objects(cls)
-            (start, count) = try trees.within(stretch) { (reader, range) throws(StoreError) in
-                (try reader.rank(range.lower), try reader.count(in: range))
-            }
-        }
-
-        /// With its position, if it is there.
-        func add(_ key: Int64, to list: inout [SparseDifference.Occurrence]) throws(StoreError) {
-            guard let row = try objects.find(key) else {
-                throw StoreError(.internalError, "object \(key) of \(cls.name) is not in a version that has changed it")
-            }
-            let keys = IndexKey()
-            let value: Value
-            if index.isEncoded {
-                value = try index.extract(key, into: keys) { (property) throws(StoreError) in
-                    try objects.value(row, property)
-                }
-            } else {
-                value = try objects.value(row, index.first)
-            }
-            let rank = try trees.within(stretch, asksLong: value.count > IndexLimits.head) {
-                (reader, _) throws(StoreError) in
-                try value.withIndexBytes { (value) throws(StoreError) in
-                    let entry = try IndexEntry(value, key: key, kind: index.kind)
-                    return try reader.rank(IndexBound(entry, isAfter: false))
-                }
-            }
-            if rank >= start && rank < start + count { list.append((rank - start, key)) }
-            withExtendedLifetime(keys) {}
-        }
-
-        func key(at position: Int) throws(StoreError) -> Int64 {
-            let key = try trees.within(stretch) { (reader, _) throws(StoreError) in
-                var cursor = IndexCursor(reader)
-                try cursor.seek(rank: start + position)
-                return try cursor.next()
-            }
-            guard let key else { throw StoreError(.internalError, "an index of \(cls.name) has lost an entry") }
-            return key
         }
     }
 }

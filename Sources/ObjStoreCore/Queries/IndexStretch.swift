@@ -15,6 +15,8 @@ package struct IndexStretch: Sendable {
     let from: [OwnedValue]
     let to: [OwnedValue]
     let flags: Flags
+    /// By what objects stand in the index, where sorting by it finds the same order; nil: it is not known.
+    private(set) var order: [SortKey]?
 
     /// Values are copied.
     package init(
@@ -24,6 +26,24 @@ package struct IndexStretch: Sendable {
         self.from = try from.map { (value) throws(StoreError) in try OwnedValue(copying: value) }
         self.to = try to.map { (value) throws(StoreError) in try OwnedValue(copying: value) }
         self.flags = flags
+    }
+}
+
+extension IndexStretch {
+    /// With the order of its index. Numbers that are none stand elsewhere there.
+    func ordered(_ cls: ClassSchema, _ index: IndexSchema) -> IndexStretch {
+        var ordered = self, order: [SortKey] = []
+        for position in index.properties {
+            let kind = cls.columns[position].kind
+            switch kind {
+            case .bool, .int, .timestamp, .string, .binary, .objectID, .uuid:
+                let program = ValueProgram(steps: [.property(0)], kind: kind)
+                order.append(SortKey(of: ObjectValue(program: program, properties: [cls.propertyID(position)])))
+            default: return self
+            }
+        }
+        ordered.order = order
+        return ordered
     }
 }
 

@@ -111,12 +111,7 @@ package final class Query: Sendable {
     /// The same without what it was made of, where its condition can do without.
     var withoutText: Query {
         guard tree != nil || !parts.isEmpty, origin.stretch == nil,
-            steps.allSatisfy({
-                switch $0 {
-                case .limit, .offset: true
-                case .sort, .distinct, .filter: false
-                }
-            }), let predicate = predicate.copied
+            steps.allSatisfy(\.isCut), let predicate = predicate.copied
         else { return self }
         return Query(classID, storeTag: storeTag, predicate, of: origin, steps: steps)
     }

@@ -94,7 +94,7 @@ final class WatchedEditor {
     func change() throws(StoreError) {
         // Much is about tags.
         if content.keys(.tag).count < 2, numbers.chance(0.4) { return try create(.tag, id: freeID(.tag)) }
-        switch numbers.below(54) {
+        switch numbers.below(62) {
         case 0...5: try create(.item, id: freeID(.item))
         case 6: try create(.tag, id: freeID(.tag))
         case 7...8: if let item = some(.item) { try delete(item) }

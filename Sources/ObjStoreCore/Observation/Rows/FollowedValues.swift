@@ -29,12 +29,7 @@ struct FollowableValues: Sendable {
             }
         }
         (self.tests, self.order, part) = (tests, order, start..<end)
-        steps = all.filter { step in
-            switch step {
-            case .limit, .offset: false
-            case .sort, .distinct, .filter: true
-            }
-        }
+        steps = all.filter { !$0.isCut }
     }
 
     /// By the element itself. Where two elements of a list are equal nobody may see which one stands first.

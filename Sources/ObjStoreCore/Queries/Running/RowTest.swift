@@ -18,16 +18,19 @@ struct RowTest {
     private let cls: ClassSchema?
     private let reader: ClusterReader?
     private let steps: [Step]
+    /// The part of an index that they are in.
+    private let stretch: IndexPlaces?
     /// The positions of the columns that the answer depends on; nil: the version does not have all of them.
     let columns: [Int]?
 
+    /// - Parameter asksStretch: also whether objects are in the part of an index that the query is of.
     /// Errors: as of `BoundTest`.
-    init(_ query: Query, _ trees: TreeAccess) throws(StoreError) {
+    init(_ query: Query, _ trees: TreeAccess, asksStretch: Bool = false) throws(StoreError) {
         self.query = query
         self.trees = trees
         let number = ClassID.index(query.classID)
         guard number < trees.schema.classes.count else {
-            (reader, steps, columns, cls) = (nil, [], nil, nil)
+            (reader, steps, columns, cls, stretch) = (nil, [], nil, nil, nil)
             return
         }
         let cls = trees.schema.classes[number]
@@ -76,12 +79,17 @@ struct RowTest {
                 }
             }
         }
+        stretch =
+            asksStretch
+            ? try query.origin.stretch.map { (stretch) throws(StoreError) in try IndexPlaces(stretch, trees) } : nil
+        if let stretch { columns += stretch.properties }
         (self.reader, self.steps, self.columns) = (reader, steps, hasAll ? columns : nil)
     }
 
     /// The object exists in the version.
     func holds(_ key: Int64) throws(StoreError) -> Bool {
         guard let reader else { return false }
+        if let stretch, try stretch.position(of: key) == nil { return false }
         if steps.isEmpty { return true }
         guard let row = try reader.find(key) else {
             throw StoreError(.corrupt, "the log names the object \(key), which the version does not have")

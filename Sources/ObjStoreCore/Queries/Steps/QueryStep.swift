@@ -12,6 +12,14 @@ enum QueryStep: Sendable {
     /// Objects come in another order only, so that a condition means the same before it.
     var isSort: Bool { if case .sort = self { true } else { false } }
 
+    /// A part of what is there.
+    var isCut: Bool {
+        switch self {
+        case .limit, .offset: true
+        case .sort, .distinct, .filter: false
+        }
+    }
+
     var callsFunctions: Bool {
         switch self {
         case .sort(let keys), .distinct(let keys): keys.contains { !$0.calls.isEmpty }

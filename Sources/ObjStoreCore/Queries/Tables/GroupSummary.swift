@@ -291,7 +291,6 @@ final class GroupSummary {
         switch way {
         case .ints: return GroupTotals(ints: all(ints), all(counts), isMean: isMean)
         case .doubles where isKeeping:
-            if groups < KeptNumbers.leastGroups { return nil }
             while kept.count < groups { kept.append(KeptNumbers()) }
             return GroupTotals(kept: kept, all(counts), isMean: isMean)
         case .doubles, .decimals:
