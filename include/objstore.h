@@ -3713,8 +3713,8 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * whose columns call functions or lead through links of mixed values, are compared with those before: one is modified
  * where a value of it is another one. A group is known by the values of its keys. objstore_changes_column says which
  * columns have another value, objstore_changes_table gives the table.
- * Of plain values (objstore_query_values) an element of a list or set is known by its value, so it is
- * never modified, and one of a map by its key (objstore_changes_keys); where it stands in the collection is not told.
+ * Of plain values (objstore_query_values) an element of a list or set is known by its value, so it is never modified,
+ * and one of a map by its key (objstore_changes_keys); where it stands in the collection is not told.
  * objstore_changes_values gives them. When the owner of the collection is deleted, so are they all, with
  * OBJSTORE_CHANGES_OWNER_DELETED, and nothing more comes.
  * What is compared costs as much as asking, O(n), after a change of something that it reads, and keeps what was found.
@@ -3727,9 +3727,10 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * collections, inverses and subqueries of the condition, SORT or DISTINCT, and for these what asking the condition of
  * one object costs. In a query of a collection each changed object that is in it costs a look at the links besides, a
  * tenth of a nanosecond each; O(log n) in one of a set. Everything else (DISTINCT of a collection, a range of an index
- * that is filtered, objects that mixed values link to) is asked anew after a change of something that it reads, for the
- * price of asking, and compared with what was found before: O(k) for k objects. Memory: 8 bytes for each object found,
- * and 1 for each element of a collection; with LIMIT, OFFSET or DISTINCT for each that would be found without.
+ * that is filtered, objects more than one link behind mixed values) is asked anew after a change of something that it
+ * reads, for the price of asking, and compared with what was found before: O(k) for k objects. Memory: 8 bytes for each
+ * object found, and 1 for each element of a collection; with LIMIT, OFFSET or DISTINCT for each that would be found
+ * without.
  * What functions gave that the condition calls is kept: they are called again, inside of delivering, for objects of
  * which something was written that it reads, and for all that satisfy it where SORT or DISTINCT call them.
  *

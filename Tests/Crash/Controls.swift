@@ -316,7 +316,7 @@ struct Control {
             named: ["missed", "modified"], isObservers: true),
         Control(
             bug: .rowUnsilenced, row: "-", mistake: "a reader of rows is told of what he did himself",
-            named: ["content", "positions", "told"], isObservers: true),
+            named: ["content", "modified", "positions", "told"], isObservers: true),
         Control(
             bug: .groupExtremeKept, row: "-", mistake: "the least of a group stays it when its object goes",
             named: ["columns", "content", "missed"], isObservers: true),

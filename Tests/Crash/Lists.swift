@@ -138,7 +138,8 @@ private final class ListHistory {
         Reader(
             "distinct thrice",
             """
-            SORT(tag.rank DESC) DISTINCT(mark, number) DISTINCT(tag.rank, mark) SORT(number ASC) DISTINCT(tag.rank) LIMIT(4)
+            SORT(tag.rank DESC) DISTINCT(mark, number) DISTINCT(tag.rank, mark) \
+            SORT(number ASC) DISTINCT(tag.rank) LIMIT(4)
             """
         ) {
             model in

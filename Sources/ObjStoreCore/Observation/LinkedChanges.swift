@@ -31,6 +31,10 @@ struct LinkedChanges {
                     mark(key, property)
                 }
             }
+            for column in path.mixed {
+                let property = position(classIndex, column)
+                for key in try mixedOwners(behind: column, of: classIndex) { mark(key, property) }
+            }
         }
     }
 
@@ -137,6 +141,22 @@ struct LinkedChanges {
         for (step, next) in path.steps {
             found.formUnion(try owners(of: try touched(next, by: step), by: step, from: path.classIndex))
         }
+        for column in path.mixed { found.formUnion(try mixedOwners(behind: column, of: path.classIndex)) }
+        return found
+    }
+
+    /// The objects of a class whose mixed values in a column have links to something that was written.
+    private func mixedOwners(behind column: UInt32, of index: Int) throws(StoreError) -> Set<Int64> {
+        guard let property = position(index, column),
+            let number = schema.classes[index].mixedPosition(of: property)
+        else { return [] }
+        let origin = MixedOrigin(classIndex: index, property: property, position: number)
+        var found: Set<Int64> = []
+        for (id, changes) in reader.classes {
+            for key in changes.modified {
+                found.formUnion(try mixedOwners(of: Place(classIndex: Int(id), key: key), origin))
+            }
+        }
         return found
     }
 
@@ -161,29 +181,41 @@ struct LinkedChanges {
                     after.insert(key)
                 }
             }
-            try addTargets(of: before, index, column, in: reader.from, to: &found)
-            try addTargets(of: after, index, column, in: reader.to, to: &found)
+            try addTargets(of: before, index, column, in: reader.from, of: origin, to: &found)
+            try addTargets(of: after, index, column, in: reader.to, of: origin, to: &found)
         }
         return found
     }
 
     private func addTargets(
-        of keys: Set<Int64>, _ index: Int, _ column: UInt32, in snapshot: Snapshot, to found: inout Set<Int64>
+        of keys: Set<Int64>, _ index: Int, _ column: UInt32, in snapshot: Snapshot, of target: Int,
+        to found: inout Set<Int64>
     ) throws(StoreError) {
         guard index < snapshot.schema.classes.count, !keys.isEmpty else { return }
         let cls = snapshot.schema.classes[index], trees = TreeAccess.version(snapshot)
         guard let property = cls.columns.firstIndex(where: { $0.id == column }) else { return }
-        let objects = try trees.objects(cls)
+        let objects = try trees.objects(cls), isMixed = cls.mixedPosition(of: property) != nil
+        func add(_ value: Value) throws(StoreError) -> Bool {
+            if !isMixed {
+                if !value.isNull { found.insert(value.low) }
+                return true
+            }
+            // Among others to objects of this class.
+            try MixedLinks.forEach(value) { (link) throws(StoreError) in
+                let link = MixedTarget(link)
+                if ClassID.index(link.classID) == target { found.insert(link.key) }
+                return true
+            }
+            return true
+        }
         for key in keys {
             guard let row = try objects.find(key) else { continue }
             if cls.columns[property].kind.isCollection {
                 try trees.elements(row, cls, property, objects).forEach { (_, value) throws(StoreError) in
-                    if !value.isNull { found.insert(value.low) }
-                    return true
+                    try add(value)
                 }
             } else {
-                let value = try objects.plainValue(row, property)
-                if !value.isNull { found.insert(value.low) }
+                _ = try add(try objects.plainValue(row, property))
             }
         }
     }

@@ -29,7 +29,9 @@ package enum ObservedPaths: Sendable {
             where Int(distance) <= depth {
                 classes.insert(UInt32(index))
             }
-        case .some(let path): path.addClasses(to: &classes)
+        case .some(let path):
+            path.addClasses(to: &classes)
+            if path.leadsAnywhere { classes.formUnion((0..<schema.classes.count).map { UInt32($0) }) }
         }
     }
 
@@ -37,7 +39,7 @@ package enum ObservedPaths: Sendable {
     func leadsAway(from classIndex: Int, of schema: Schema) -> Bool {
         switch self {
         case .everything(let depth): depth > 0 && schema.linkReach(from: classIndex).leadsAway
-        case .some(let path): !path.steps.isEmpty
+        case .some(let path): !path.steps.isEmpty || !path.mixed.isEmpty
         }
     }
 }
@@ -57,6 +59,11 @@ package struct ObservedPath: Sendable {
     /// The ids of their columns: properties that were named, and not what lies behind them.
     private(set) var columns: Set<UInt32> = []
     private(set) var steps: [(step: Step, path: ObservedPath)] = []
+    /// The ids of columns that have mixed values: what these link to, objects of any class.
+    private(set) var mixed: Set<UInt32> = []
+
+    /// Here, or behind a step.
+    var leadsAnywhere: Bool { !mixed.isEmpty || steps.contains { $0.path.leadsAnywhere } }
 
     init(_ classIndex: Int) { self.classIndex = classIndex }
 
@@ -166,6 +173,7 @@ package struct ObservedPath: Sendable {
     // MARK: Growing
 
     mutating func add(_ column: UInt32) { columns.insert(column) }
+    mutating func add(behindMixed column: UInt32) { mixed.insert(column) }
 
     /// Calls `body` with what is behind a step.
     mutating func follow<Failure: Error>(

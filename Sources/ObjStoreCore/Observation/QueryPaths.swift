@@ -19,9 +19,10 @@ struct QueryPaths {
         var link: UInt32?
     }
 
-    /// Whether that can be followed: it leads to objects of known classes, and calls no functions.
-    static func canFollow(_ test: PathTest) -> Bool { !test.leadsAnywhere && test.calls.isEmpty }
-    static func canFollow(_ value: PathValue) -> Bool { !value.leadsAnywhere && value.calls.isEmpty }
+    /// Whether that can be followed: it leads to objects of known classes, or to what mixed values link to, and calls no
+    /// functions.
+    static func canFollow(_ test: PathTest) -> Bool { !test.leadsFar && test.calls.isEmpty }
+    static func canFollow(_ value: PathValue) -> Bool { !value.leadsFar && value.calls.isEmpty }
 
     init(of classIndex: Int, _ schema: Schema) {
         tree = ObservedPath(classIndex)
@@ -84,7 +85,9 @@ struct QueryPaths {
                 }
                 place.way.append((.inverse(classIndex: origin, column: QueryPaths.column(id)), origin))
                 tree.add(place.way[...], column: nil)
-            case .elements, .at, .key, .member, .allIncoming, .keys, .values, .length: break
+            case .member:
+                if let column = place.link { tree.add(place.way[...], behindMixed: column) }
+            case .elements, .at, .key, .allIncoming, .keys, .values, .length: break
             }
         }
         return place
@@ -101,6 +104,12 @@ struct QueryPaths {
 }
 
 extension ObservedPath {
+    /// - Parameter way: steps, and the class that each leads to.
+    fileprivate mutating func add(_ way: ArraySlice<(step: Step, target: Int)>, behindMixed column: UInt32) {
+        guard let first = way.first else { return add(behindMixed: column) }
+        follow(first.step, to: first.target) { $0.add(way.dropFirst(), behindMixed: column) }
+    }
+
     /// - Parameter way: steps, and the class that each leads to.
     fileprivate mutating func add(_ way: ArraySlice<(step: Step, target: Int)>, column: UInt32?) {
         guard let first = way.first else {

@@ -23,7 +23,7 @@ struct TouchedObjects {
     static func suffice(for query: Query, evenCalling: Bool = false) -> Bool {
         query.predicate.nodes.allSatisfy { node in
             switch node {
-            case .paths(let test): evenCalling ? !test.leadsAnywhere : QueryPaths.canFollow(test)
+            case .paths(let test): evenCalling ? !test.leadsFar : QueryPaths.canFollow(test)
             case .test(let test):
                 test.targets.map { targets in
                     targets.origin.isObjects && targets.steps.isEmpty
@@ -44,6 +44,11 @@ struct TouchedObjects {
         var found: Set<Int64> = []
         for node in query.predicate.nodes {
             if case .paths(let test) = node {
+                // Whatever was written is looked for in mixed values.
+                if test.leadsAnywhere, reader.classes.values.reduce(0, { $0 + $1.modified.count }) > TouchedObjects.most
+                {
+                    return nil
+                }
                 found.formUnion(try touched(test, ClassID.index(query.classID)))
                 if found.count > TouchedObjects.most { return nil }
             }
@@ -79,7 +84,7 @@ struct TouchedObjects {
     }
 
     private func touched(_ tree: ObservedPath) throws(StoreError) -> Set<Int64> {
-        if tree.steps.isEmpty { return [] }
+        if tree.steps.isEmpty && tree.mixed.isEmpty { return [] }
         return Set(try LinkedChanges(reader, tree.classIndex, .some(tree)).masks.keys)
     }
 

@@ -102,13 +102,13 @@ final class WatchedEditor {
         case 10...11: if let place = some(numbers.chance(0.8) ? .item : .tag) { try createAnew(place) }
         case 12...17: if let place = some(numbers.chance(0.7) ? .item : .tag) { try setNumber(place) }
         case 18...20: if let place = some(numbers.chance(0.7) ? .item : .tag) { try setMark(place) }
-        case 48...49: if let tag = some(.tag) { try weigh(tag) }
+        case 45...49: if let tag = some(.tag) { try weigh(tag) }
         case 21...24: if let item = some(.item) { try setTag(item, numbers.chance(0.8) ? some(.tag)?.key : nil) }
         case 25...28: if let item = some(.item) { try changePart(item) }
         case 29...33: if let tag = some(.tag) { try changeList(tag) }
         case 34...36: if let tag = some(.tag) { try changeSet(tag) }
         case 37...39: if let tag = some(.tag) { try changeMap(tag) }
-        case 40...47: if let tag = some(.tag) { try changeNotes(tag) }
+        case 40...44: if let tag = some(.tag) { try changeNotes(tag) }
         default: if let tag = some(.tag) { try changeValues(tag) }
         }
     }

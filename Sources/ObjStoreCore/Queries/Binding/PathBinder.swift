@@ -14,6 +14,8 @@ struct PathBinder {
     var calls: [FunctionCall] = []
     /// Some step leads to objects of whatever class.
     private(set) var leadsAnywhere = false
+    /// And farther than to what the mixed value of an object links to.
+    private(set) var leadsFar = false
 
     init(_ binder: QueryBinder) {
         self.binder = binder
@@ -142,6 +144,7 @@ struct PathBinder {
         }
         guard end.kind == .mixed else { throw wrong(index, "an object, a map or a mixed value", end) }
         flatten(&path, &end)
+        leadsFar = leadsFar || path.level > 0 || path.steps.contains { if case .member = $0 { true } else { false } }
         path.steps.append(.member(name))
         leadsAnywhere = true
     }
@@ -182,7 +185,7 @@ struct PathBinder {
         flatten(&path, &end)
         if nodes[index].kind == .allIncoming {
             path.steps.append(.allIncoming)
-            leadsAnywhere = true
+            (leadsAnywhere, leadsFar) = (true, true)
             end = End(kind: .link, collection: .allOrigins, isMany: end.isMany)
             return
         }

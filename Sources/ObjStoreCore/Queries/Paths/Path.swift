@@ -134,6 +134,8 @@ package final class PathTest: Sendable {
     let properties: [UInt32]
     /// Those of other classes, too, as links of mixed values lead to.
     let leadsAnywhere: Bool
+    /// And farther: not only one link behind a mixed value.
+    let leadsFar: Bool
     /// How many levels of objects it has, with that of the object itself.
     let levels: Int
     /// Of functions.
@@ -149,7 +151,7 @@ package final class PathTest: Sendable {
         condition = try paths.comparison(index)
         (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
         calls = paths.calls
-        leadsAnywhere = paths.leadsAnywhere
+        (leadsAnywhere, leadsFar) = (paths.leadsAnywhere, paths.leadsFar)
         origins = calls.isEmpty ? try binder.originTest(index) : nil
     }
 
@@ -159,7 +161,7 @@ package final class PathTest: Sendable {
         condition = try paths.condition(index)
         (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
         calls = paths.calls
-        leadsAnywhere = paths.leadsAnywhere
+        (leadsAnywhere, leadsFar) = (paths.leadsAnywhere, paths.leadsFar)
         origins = nil
     }
 }
@@ -173,6 +175,7 @@ final class PathValue: Sendable {
     let properties: [UInt32]
     /// As of `PathTest`.
     let leadsAnywhere: Bool
+    let leadsFar: Bool
     let levels: Int
     /// Constants that were made for it.
     private let constants: [OwnedValue]
@@ -191,6 +194,7 @@ final class PathValue: Sendable {
         }
         (source, kind, target) = (side.operand.source, side.kind, side.target)
         (properties, leadsAnywhere, levels) = (paths.properties, paths.leadsAnywhere, paths.most)
+        leadsFar = paths.leadsFar
         (constants, calls) = (paths.constants, paths.calls)
     }
 }
