@@ -102,8 +102,7 @@ import Testing
                 || texts(keys?.inserted) != indices.inserted.map({ after[Int($0)].key })
                 || texts(keys?.modified) != indices.modifiedAfter.map({ after[Int($0)].key })
             {
-                wrong =
-                    "keys \(texts(keys?.deleted)) \(texts(keys?.inserted)) \(texts(keys?.modified)), from \(before) to \(after)"
+                wrong = "keys \(texts(keys?.deleted)) \(texts(keys?.inserted)) \(texts(keys?.modified)) of \(after)"
             }
         }
     }
@@ -112,7 +111,7 @@ import Testing
         (0..<found.count).map { Row(key: text(found.key($0)), value: text(found.value($0))) }
     }
 
-    @Test(arguments: [(7, 0), (8, 0), (3000, 3000)]) func changesMakeWhatAskingFinds(most: Int, start: Int) throws {
+    @Test(arguments: [(7, 0), (8, 0), (1300, 1300)]) func changesMakeWhatAskingFinds(most: Int, start: Int) throws {
         var configuration = StoreConfiguration(), draft = SchemaDraft()
         configuration.place = .memory("")
         configuration.durability = .relaxed(milliseconds: 1000)
@@ -159,7 +158,7 @@ import Testing
             }
         }
         var counts = Array(repeating: start, count: ids.count)
-        for step in 0..<(start > 0 ? 100 : 400) {
+        for step in 0..<(start > 0 ? 50 : 300) {
             view = try store.begin(.atMost(5000))
             for _ in 0...random.below(3) {
                 let number = random.below(ids.count)
@@ -186,8 +185,8 @@ import Testing
             }
         }
         let told = readers.reduce(0) { $0 + $1.told }
-        #expect(told > (start > 0 ? 200 : 900), "\(told)")
-        #expect(readers.contains { $0.modified > 0 } && readers.contains { $0.moved > 0 })
+        #expect(told > (start > 0 ? 100 : 700), "\(told)")
+        #expect(start > 0 || readers.contains { $0.modified > 0 } && readers.contains { $0.moved > 0 })
         try store.close()
     }
 

@@ -19,8 +19,8 @@ struct QueryPaths {
         var link: UInt32?
     }
 
-    /// Whether that can be followed: it leads to objects of known classes, or to what mixed values link to, and calls no
-    /// functions.
+    /// Whether that can be followed: it leads to objects of known classes, or to what mixed values link to, and calls
+    /// no functions.
     static func canFollow(_ test: PathTest) -> Bool { !test.leadsFar && test.calls.isEmpty }
     static func canFollow(_ value: PathValue) -> Bool { !value.leadsFar && value.calls.isEmpty }
 

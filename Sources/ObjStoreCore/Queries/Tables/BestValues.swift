@@ -6,8 +6,8 @@
 ///                 dog 7 goes: 4 is the least
 ///                 dog 5 comes with 6: before the last one, so that it belongs here; with 8 it is one of the others
 /// ```
-/// When none is left the values are looked through again: of `room` times once at most. Values that are equal in several
-/// forms (1.0 and 1.00) are in the order of their objects, as asking takes the first one.
+/// When none is left the values are looked through again: of `room` times once at most. Values that are equal in
+/// several forms (1.0 and 1.00) are in the order of their objects, as asking takes the first one.
 package struct BestValues {
     private struct Entry {
         var value: Value

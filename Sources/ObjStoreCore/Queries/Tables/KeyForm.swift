@@ -10,8 +10,8 @@ extension ValueKind {
 }
 
 extension Value {
-    /// The form that all values have in common that are equal to this one, as keys of groups are: see `MixedOrder`. Nil:
-    /// a list or map, whose elements may have forms.
+    /// The form that all values have in common that are equal to this one, as keys of groups are: see `MixedOrder`.
+    /// Nil: a list or map, whose elements may have forms.
     var keyForm: Value? {
         switch kind {
         case .float, .double, .int, .decimal128: numberForm
