@@ -48,3 +48,10 @@ struct StretchStep {
         }
     }
 }
+
+extension IndexPlaces {
+    /// With its position, if it is there.
+    fileprivate func add(_ key: Int64, to list: inout [SparseDifference.Occurrence]) throws(StoreError) {
+        if let position = try position(of: key) { list.append((position, key)) }
+    }
+}

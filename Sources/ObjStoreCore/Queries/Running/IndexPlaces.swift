@@ -22,11 +22,6 @@ struct IndexPlaces {
         }
     }
 
-    /// With its position, if it is there.
-    func add(_ key: Int64, to list: inout [SparseDifference.Occurrence]) throws(StoreError) {
-        if let position = try position(of: key) { list.append((position, key)) }
-    }
-
     /// Where an object is that the version has; nil: not in this part.
     func position(of key: Int64) throws(StoreError) -> Int? {
         guard let row = try objects.find(key) else {

@@ -1,0 +1,54 @@
+/// What a query of plain values asks, where its answer can follow what happens to the collection: conditions about the
+/// elements, then an order of them, then a part of that.
+struct FollowableValues: Sendable {
+    let tests: [Predicate]
+    /// Nil: in the order of the collection.
+    let order: SortKey?
+    /// Of the answer without it.
+    let part: Range<Int>
+    /// All but the part.
+    let steps: [QueryStep]
+
+    /// Nil: it asks something else.
+    init?(_ all: [QueryStep], of kind: ValueKind, isOfMap: Bool) {
+        let reads = QueryReads(all)
+        // What others say of an element is no change of its collection.
+        guard !all.contains(where: \.callsFunctions), reads.classes.isEmpty, !reads.leadsAnywhere else { return nil }
+        var tests: [Predicate] = [], order: SortKey?, start = 0, end = Int.max
+        for step in all {
+            let isCut = start > 0 || end < Int.max
+            switch step {
+            case .filter(let predicate) where !isCut: tests.append(predicate)
+            case .sort(let keys) where !isCut && order == nil && keys.count == 1:
+                guard FollowableValues.canSort(keys[0], kind, isOfMap: isOfMap) else { return nil }
+                order = keys[0]
+            case .offset(let count):
+                start = min(end, start.addingReportingOverflow(count).overflow ? end : start + count)
+            case .limit(let count): end = start.addingReportingOverflow(count).overflow ? end : min(end, start + count)
+            case .filter, .sort, .distinct: return nil
+            }
+        }
+        (self.tests, self.order, part) = (tests, order, start..<end)
+        steps = all.filter { !$0.isCut }
+    }
+
+    /// By the element itself. Where two elements of a list are equal nobody may see which one stands first.
+    private static func canSort(_ key: SortKey, _ kind: ValueKind, isOfMap: Bool) -> Bool {
+        guard !key.isFirstLetter, case .path(let path)? = key.path?.source, path.level == 0, path.steps.isEmpty else {
+            return false
+        }
+        return isOfMap || key.modifiers.isEmpty && kind != .decimal128 && kind != .mixed
+    }
+
+    /// Its first ones, which are found at once.
+    var isStart: Bool { order == nil && part.upperBound < .max }
+
+    /// Whether one of several that are equal can be told from the others.
+    static func isAmbiguous(_ value: Value) -> Bool {
+        switch value.kind {
+        case .double: value.isNaN || value.asDouble == 0 && value.low != 0
+        case .float: value.isNaN || value.asFloat == 0 && value.low != 0
+        default: false
+        }
+    }
+}
