@@ -213,6 +213,8 @@ const benchmark_case cases[] = {
     {"notify_told_10000", run_live},
     {"notify_list_1", run_live},
     {"notify_list_query_1", run_live},
+    {"notify_values_1", run_live},
+    {"notify_values_sorted_1", run_live},
     {"ffi_call", run_live},
     {"ffi_typed", run_live},
     {"notify_thread_1", run_notify_thread},

@@ -348,6 +348,66 @@ static void run_list_query(bench *b, result *r) {
     check(objstore_close(l.handle));
 }
 
+// Of a list of N ints, from 0 to 99, those below 60 in their order, or the least ten of them: one in the middle gets
+// another value.
+static void run_values(bench *b, const char *name, const char *text, result *r) {
+    enum { piece = 1000 };
+    const size_t count = b->data->count, rounds = repetitions(b, 10);
+    const objstore_text owner = OBJSTORE_STR("Owner"), numbers = OBJSTORE_STR("numbers");
+    objstore_schema *schema;
+    objstore_view *view;
+    objstore_class_id cls;
+    objstore_property_id property;
+    objstore_object object;
+    objstore_query *query;
+    objstore_token *token;
+    size_t calls = 0, told = 0;
+    int64_t serial = 0;
+    check(objstore_schema_new(&schema));
+    check(objstore_schema_add_class(schema, owner));
+    check(objstore_schema_add_collection(
+        schema, owner, numbers, OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
+    objstore *handle = open_in_memory(objstore_text_of(name, -1), schema);
+    check(objstore_begin(handle, &view));
+    check(objstore_find_class(view, owner, &cls));
+    check(objstore_find_property(view, cls, numbers, &property));
+    check(objstore_create(view, cls, NULL, NULL, 0, &object));
+    const objstore_collection list = objstore_collection_of(object, property);
+    objstore_value values[piece];
+    for (size_t i = 0; i < count;) {
+        size_t size = 0;
+        for (; size < piece && i < count; size++, i++) values[size] = objstore_int((int64_t)(i * 7919 % 100));
+        check(objstore_list_insert(view, list, OBJSTORE_END, values, size));
+    }
+    check(objstore_commit(view, NULL));
+    check(objstore_view_open(handle, &view));
+    check(objstore_query_values(view, list, objstore_text_of(text, -1), NULL, 0, &query));
+    check(objstore_query_observe(query, handle, 0, hear, &calls, NULL, &token));
+    check(objstore_query_close(query));
+    check(objstore_view_close(view));
+    for (size_t i = 0; i < rounds; i++) {
+        series mine = {0};
+        for (size_t k = 0; k < batch; k++) {
+            // To the other side of the bound and back; less than nothing is among the least, too.
+            const objstore_value value = objstore_int(++serial % 2 ? -serial : 60 + serial % 40);
+            check(objstore_begin(handle, &view));
+            check(objstore_list_set(view, list, count / 2, value));
+            check(objstore_commit(view, NULL));
+            calls = 0;
+            const int64_t start = now_ns();
+            check(objstore_deliver(handle, NULL));
+            series_add(&mine, microseconds(now_ns() - start));
+            told += calls;
+        }
+        series_add(&r->tracks[OBJSTORE].repetitions, series_median(&mine));
+        series_free(&mine);
+    }
+    // The first one may have been as far beyond the bound as it is now.
+    if (told + 1 < rounds * batch) die("%s: told %zu times", name, told);
+    check(objstore_token_close(token));
+    check(objstore_close(handle));
+}
+
 // ---------------------------------------------------------------------------------- functions made at run time
 
 static objstore_status count_call(objstore_view *transaction, void *userdata) {
@@ -480,6 +540,11 @@ void run_live(bench *b, wanted_function *wanted) {
         run_told(b, add_result(b, "notify_told_10000", "us/change", false), "notify_told_10000", many_observers);
     if (wanted("notify_list_1")) run_list(b, add_result(b, "notify_list_1", "us/change", false));
     if (wanted("notify_list_query_1")) run_list_query(b, add_result(b, "notify_list_query_1", "us/change", false));
+    if (wanted("notify_values_1"))
+        run_values(b, "notify_values_1", "@self < 60", add_result(b, "notify_values_1", "us/change", false));
+    if (wanted("notify_values_sorted_1"))
+        run_values(b, "notify_values_sorted_1", "@self < 60 SORT(@self ASC) LIMIT(10)",
+                   add_result(b, "notify_values_sorted_1", "us/change", false));
     if (wanted("ffi_call")) run_bound_calls(b, add_result(b, "ffi_call", "ns/call", false));
     if (wanted("ffi_typed")) run_typed(b, add_result(b, "ffi_typed", "ns/row", false));
 #else
