@@ -255,6 +255,8 @@ import Testing
         texts += aggregates.filter { $0.contains("sum") }.map { "GROUP() SELECT(\($0), @count)" }
         texts.append("GROUP(city) SORT(@sum.price DESC) SELECT(@sum.price, @avg.weight, @max.born, @min.name)")
         texts += ["thing", "price", "weight", "part"].map { "GROUP(\($0)) SELECT(\($0), @count, @max.city)" }
+        // What a key is told apart by is not what it is.
+        texts += ["weight", "part"].map { "GROUP(\($0)) SELECT(\($0), @min.\($0), @max.\($0))" }
         texts += [
             "GROUP(price, part) SELECT(@count, price)", "GROUP(thing, weight) SELECT(weight)", "GROUP(weight, city)",
         ]

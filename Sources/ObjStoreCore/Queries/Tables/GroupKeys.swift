@@ -34,6 +34,9 @@ final class GroupKeys {
     private let kind: ValueKind
     private let target: Int64
 
+    /// Of floats and doubles, of one block.
+    private var forms: UnsafeMutablePointer<Int64>?
+
     // Groups near the first value: number + 1, or 0.
     private var near: UnsafeMutablePointer<Int32>?
     private var nearBase: Int64 = 0
@@ -68,6 +71,7 @@ final class GroupKeys {
     }
 
     deinit {
+        forms?.deallocate()
         near?.deallocate()
         table?.deallocate()
     }
@@ -259,12 +263,7 @@ final class GroupKeys {
         _ column: NumberColumn, _ block: RowBlocks, _ numbers: UnsafeMutablePointer<Int32>
     ) throws(StoreError) {
         try column.read(block)
-        let values = column.values, count = block.count
-        if kind == .double {
-            for index in 0..<count { values[index] = GroupKeys.canonical(values[index]) }
-        } else if kind == .float {
-            for index in 0..<count { values[index] = GroupKeys.canonicalFloat(values[index]) }
-        }
+        let count = block.count, values = try words(column, count)
         if near == nil, count > 0 { try beginNear(values[0], column) }
         let near = near.unsafelyUnwrapped, base = nearBase, most = UInt64(nearCount)
         for index in 0..<count {
@@ -292,6 +291,20 @@ final class GroupKeys {
                 numbers[index] = try far(word, block, index)
             }
         }
+    }
+
+    /// By what a block's values are told apart. Aggregates of the same column have to see what it has.
+    private func words(_ column: NumberColumn, _ count: Int) throws(StoreError) -> UnsafePointer<Int64> {
+        let values = UnsafePointer(column.values)
+        guard kind == .double || kind == .float else { return values }
+        let forms = if let forms { forms } else { try Memory.allocate(Int64.self, RowBlocks.most) }
+        self.forms = forms
+        if kind == .double {
+            for index in 0..<count { forms[index] = GroupKeys.canonical(values[index]) }
+        } else {
+            for index in 0..<count { forms[index] = GroupKeys.canonicalFloat(values[index]) }
+        }
+        return UnsafePointer(forms)
     }
 
     private static func canonicalFloat(_ bits: Int64) -> Int64 {
