@@ -152,6 +152,9 @@ struct FollowedElements {
             arrived = found
         } else {
             arrived = coming.map { (flags?.rank($0.place) ?? $0.place, $0.key) }
+            for (index, one) in arrived.enumerated() where !(index...answer.count + index).contains(one.position) {
+                throw missing(one.key)
+            }
             answer.insert(arrived.enumerated().map { ($1.key, answer.place(at: $1.position - $0)) })
         }
         guard
