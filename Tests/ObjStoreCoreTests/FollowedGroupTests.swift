@@ -292,7 +292,7 @@ import Testing
                 })
         }
         var random = IndexRandom(isNasty ? 4 : 3), ids: [ObjectID] = []
-        for step in 0..<900 {
+        for step in 0..<500 {
             let transaction = try store.begin(.atMost(5000))
             for _ in 0...random.below(3) {
                 let place = random.below(ids.count + 1)
@@ -324,7 +324,7 @@ import Testing
                 break
             }
         }
-        #expect(seen.told > 2000, "\(seen.told)")
+        #expect(seen.told > 1500, "\(seen.told)")
         for observer in observers { observer.close() }
         try store.close()
     }
