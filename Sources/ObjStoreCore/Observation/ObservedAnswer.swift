@@ -224,13 +224,21 @@ struct ObservedAnswer {
         }
         if !groups.isChanged { return .some(nil) }
         let found = ObservedRows(try groups.found(query, .version(reader.to)))
+        let step = try rowsStep(scope, known, found, reader)
+        rows = found
+        return .some(step)
+    }
+
+    /// What leads from a table to another one; nil: nothing.
+    private func rowsStep(
+        _ scope: ObserverScope, _ known: ObservedRows, _ found: ObservedRows, _ reader: ChangeReader
+    ) throws(StoreError) -> Step? {
         var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
         told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
-        rows = found
-        if told.changes.isEmpty { return .some(nil) }
+        if told.changes.isEmpty { return nil }
         var step = Step(told, [(reader, false)])
         step.rows = ChangedRows(before: known, after: found)
-        return .some(step)
+        return step
     }
 
     /// Plain values of a collection that little has happened to; nil: other rows.
@@ -300,12 +308,8 @@ struct ObservedAnswer {
             return .some(nil)
         }
         let found = try ObservedRows.found(query, of: list, in: reader.to)
-        var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
-        told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
+        let step = try rowsStep(scope, known, found, reader)
         (rows, following) = (found, .objects(objects))
-        if told.changes.isEmpty { return .some(nil) }
-        var step = Step(told, [(reader, false)])
-        step.rows = ChangedRows(before: known, after: found)
         return .some(step)
     }
 

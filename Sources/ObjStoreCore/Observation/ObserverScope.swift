@@ -456,18 +456,16 @@ package struct ObserverScope: Sendable {
         guard TouchedObjects.suffice(for: query), !query.callsFunctions else { return .list }
         if query.steps.isEmpty && query.origin.isObjects { return .ranks }
         // What comes later goes first, and the order before it decides where that does not.
-        var order: [SortKey] = [], firsts = FirstsOrders(), start = 0, end = Int.max
+        var order: [SortKey] = [], firsts = FirstsOrders(), part = Range.uncut
         if let stretch = query.origin.stretch {
             if query.steps.isEmpty { return .stretch }
             guard let own = stretch.order else { return .list }
             order = own
         }
         for (number, step) in query.steps.enumerated() {
-            let isCut = start > 0 || end < Int.max
+            let isCut = part != .uncut
             switch step {
-            case .offset(let count):
-                start = min(end, start.addingReportingOverflow(count).overflow ? end : start + count)
-            case .limit(let count): end = start.addingReportingOverflow(count).overflow ? end : min(end, start + count)
+            case .offset, .limit: part.cut(by: step)
             case .sort(let keys) where !isCut && keys.allSatisfy(canFollow): order = keys + order
             case .distinct(let keys) where !isCut && keys.allSatisfy(canFollow):
                 firsts.all.append(FirstsOrder(keys: keys + order, values: keys.count, step: number))
@@ -475,11 +473,13 @@ package struct ObserverScope: Sendable {
             }
         }
         // The first ones are found at once.
-        if query.steps.allSatisfy(\.isCut), query.predicate.isTrue, end <= TouchedObjects.most { return .list }
-        if query.origin.collection != nil { return firsts.all.isEmpty ? .elements(order, start..<end) : .list }
-        if firsts.all.isEmpty { return .order(order, start..<end) }
+        if query.steps.allSatisfy(\.isCut), query.predicate.isTrue, part.upperBound <= TouchedObjects.most {
+            return .list
+        }
+        if query.origin.collection != nil { return firsts.all.isEmpty ? .elements(order, part) : .list }
+        if firsts.all.isEmpty { return .order(order, part) }
         firsts.order = order
-        return .firsts(firsts, start..<end)
+        return .firsts(firsts, part)
     }
 
     private static func canFollow(_ key: SortKey) -> Bool {

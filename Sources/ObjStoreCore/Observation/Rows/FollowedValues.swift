@@ -124,9 +124,7 @@ struct FollowedValues {
         guard var flags else { return }
         self.flags = nil  // one owner: changed in place
         for place in gone.reversed() { flags.remove(place) }
-        for (place, isSet) in zip(arrived, isSet) {
-            flags.insert(isSet, at: place)
-        }
+        for (place, isSet) in zip(arrived, isSet) { flags.insert(isSet, at: place) }
         self.flags = flags
     }
 
@@ -137,8 +135,9 @@ struct FollowedValues {
         _ changed: Set<Int64>, _ number: (Entry) -> Int64
     ) throws(StoreError) -> ToldDifference {
         let modified = difference.unmoved.sorted { $0.before < $1.before }, moved = difference.moved
+        let mask = run.mask, none = [UInt64](repeating: 0, count: mask.count)
         var told = ToldDifference(
-            changes: ClassChanges(maskWords: run.mask.count), indices: ChangeSet.Indices())
+            changes: ClassChanges(maskWords: mask.count), indices: ChangeSet.Indices())
         told.changes.deleted = difference.deleted.map { Int64($0.position) }
         told.changes.inserted = difference.inserted.map { Int64($0.position) }
         told.changes.modified = modified.map { Int64($0.after) }
@@ -149,12 +148,11 @@ struct FollowedValues {
         told.indices.modifiedAfter = modified.map { UInt64($0.after) }
         told.indices.movedBefore = moved.map { UInt64($0.before) }
         told.indices.movedAfter = moved.map { UInt64($0.after) }
-        let none = [UInt64](repeating: 0, count: run.mask.count)
         var numbers: [Int: Int64] = [:]
         for one in come { numbers[one.position] = one.key }
-        for _ in modified { told.changes.masks += run.mask }
+        for _ in modified { told.changes.masks += mask }
         for pair in moved {
-            told.changes.masks += numbers[pair.after].map(changed.contains) == true ? run.mask : none
+            told.changes.masks += numbers[pair.after].map(changed.contains) == true ? mask : none
         }
         if run.isOfMap {
             var keys: [Int64: Value] = [:]

@@ -59,12 +59,8 @@ final class ObservedRows: FoundAnswer {
             case .table(let query):
                 return ObservedRows([.table(try TableRun(query, trees).found(scope.followedGroups))], nil, [])
             case .values(let query):
-                let cls = snapshot.schema.classes[Int(scope.classID)]
-                let position = try cls.position(query.collection.propertyID)
-                var mask = [UInt64](repeating: 0, count: ClassChanges.maskWords(cls))
-                mask[position >> 6] = 1 << UInt64(position & 63)
-                let isMap = cls.columns[position].kind == .map
-                return ObservedRows([.values(try ValueRun(query, trees).found(), isMap: isMap)], nil, mask)
+                let run = try ValueRun(query, trees)
+                return ObservedRows([.values(try run.found(), isMap: run.isOfMap)], nil, run.mask)
             }
         }
     }

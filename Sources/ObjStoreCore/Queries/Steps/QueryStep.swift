@@ -29,6 +29,24 @@ enum QueryStep: Sendable {
     }
 }
 
+extension Range<Int> {
+    /// Of what steps find, all.
+    static var uncut: Range<Int> { 0..<Int.max }
+
+    /// What an OFFSET or a LIMIT leaves of a part.
+    mutating func cut(by step: QueryStep) {
+        func end(_ count: Int) -> Int {
+            let (place, isBeyond) = lowerBound.addingReportingOverflow(count)
+            return isBeyond ? upperBound : Swift.min(upperBound, place)
+        }
+        switch step {
+        case .offset(let count): self = end(count)..<upperBound
+        case .limit(let count): self = lowerBound..<end(count)
+        case .sort, .distinct, .filter: break
+        }
+    }
+}
+
 /// One value of each object: of a property, computed from several, or behind a path.
 struct ObjectValue: Sendable {
     let program: ValueProgram

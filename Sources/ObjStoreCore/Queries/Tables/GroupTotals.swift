@@ -23,21 +23,20 @@ struct GroupTotals {
     private var texts: [Int: OwnedValue] = [:]
     /// In place of both: with the next ones.
     private var next: [BestValues] = []
-    private let keepsNext: Bool
+    private var keepsNext = false
     /// The best of a group has gone, and nobody knows the next one.
     private(set) var hasLostBest = false
 
     init(ints: [Int128], _ counts: [Int64], isMean: Bool) {
-        (way, self.isMean, self.counts, self.ints, keepsNext) = (.ints, isMean, counts, ints, false)
+        (way, self.isMean, self.counts, self.ints) = (.ints, isMean, counts, ints)
     }
 
     init(exact: [ExactSum], _ counts: [Int64], isMean: Bool, isOfDecimals: Bool) {
         (way, self.isMean, self.counts, self.exact) = (isOfDecimals ? .decimals : .doubles, isMean, counts, exact)
-        keepsNext = false
     }
 
     init(kept: [KeptNumbers], _ counts: [Int64], isMean: Bool) {
-        (way, self.isMean, self.counts, self.kept, keepsNext) = (.kept, isMean, counts, kept, false)
+        (way, self.isMean, self.counts, self.kept) = (.kept, isMean, counts, kept)
     }
 
     /// Few changes of it are followed: values are moved for them.
@@ -46,7 +45,6 @@ struct GroupTotals {
     /// - Parameter best: null of groups that have none. Errors: `.outOfMemory`.
     init(best: [Value], _ counts: [Int64], isLeast: Bool) throws(StoreError) {
         (way, isMean, self.counts, self.best) = (isLeast ? .least : .greatest, false, counts, best)
-        keepsNext = false
         for group in best.indices where best[group].kind.isBytes { try keep(best[group], group) }
     }
 

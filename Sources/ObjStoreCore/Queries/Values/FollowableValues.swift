@@ -14,21 +14,19 @@ struct FollowableValues: Sendable {
         let reads = QueryReads(all)
         // What others say of an element is no change of its collection.
         guard !all.contains(where: \.callsFunctions), reads.classes.isEmpty, !reads.leadsAnywhere else { return nil }
-        var tests: [Predicate] = [], order: SortKey?, start = 0, end = Int.max
+        var tests: [Predicate] = [], order: SortKey?, part = Range.uncut
         for step in all {
-            let isCut = start > 0 || end < Int.max
+            let isCut = part != .uncut
             switch step {
             case .filter(let predicate) where !isCut: tests.append(predicate)
             case .sort(let keys) where !isCut && order == nil && keys.count == 1:
                 guard FollowableValues.canSort(keys[0], kind, isOfMap: isOfMap) else { return nil }
                 order = keys[0]
-            case .offset(let count):
-                start = min(end, start.addingReportingOverflow(count).overflow ? end : start + count)
-            case .limit(let count): end = start.addingReportingOverflow(count).overflow ? end : min(end, start + count)
+            case .offset, .limit: part.cut(by: step)
             case .filter, .sort, .distinct: return nil
             }
         }
-        (self.tests, self.order, part) = (tests, order, start..<end)
+        (self.tests, self.order, self.part) = (tests, order, part)
         steps = all.filter { !$0.isCut }
     }
 
