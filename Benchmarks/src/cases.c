@@ -203,7 +203,7 @@ const benchmark_case cases[] = {
     {"notify_table_1", run_notify},
     {"notify_groups_1", run_notify},
     {"notify_groups_mean_1", run_notify},
-    {"notify_groups_anew_1", run_notify},
+    {"notify_groups_sorted_1", run_notify},
     {"notify_link_1", run_notify},
     {"notify_observers_100", run_live},
     {"notify_observers_10000", run_live},

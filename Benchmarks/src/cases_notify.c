@@ -32,7 +32,7 @@ static const notify_case notify_cases[] = {
     {"notify_table_1", "age >= 20 SELECT(name, age * 2)", false, 1, NULL},
     {"notify_groups_1", "GROUP(age) SELECT(age, @count, @sum.id, @max.id)", true, 1, NULL},
     {"notify_groups_mean_1", "GROUP(age) SELECT(age, @avg.score)", true, 1, NULL},
-    {"notify_groups_anew_1", "SORT(id DESC) GROUP(age) SELECT(age, @count)", true, 1, NULL},
+    {"notify_groups_sorted_1", "SORT(score DESC) GROUP(age) SELECT(age, @count)", true, 1, NULL},
 };
 
 // What the handler was told, since it was looked at last.

@@ -145,6 +145,7 @@ extension InjectedBug: CustomStringConvertible {
         ("groupBestKept", .groupBestKept),
         ("valueMisplaced", .valueMisplaced),
         ("valueUnsorted", .valueUnsorted),
+        ("groupUnarranged", .groupUnarranged),
     ]
 
     package init?(named name: String) {

@@ -327,6 +327,10 @@ struct Control {
             bug: .groupFirstKept, row: "-", mistake: "a group stays where it stood when its first object goes",
             named: ["columns", "content", "missed"], isObservers: true),
         Control(
+            bug: .groupUnarranged, row: "-",
+            mistake: "a group stays where the object stands that it began with, which is in another group now",
+            named: ["columns", "content", "missed", "modified", "positions"], isObservers: true),
+        Control(
             bug: .sumStale, row: "-", mistake: "a sum whose values are kept is not added up again",
             named: ["columns", "content", "missed", "modified"], isObservers: true),
         Control(

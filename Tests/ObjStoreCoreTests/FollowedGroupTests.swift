@@ -245,7 +245,6 @@ import Testing
 
     /// Random histories of objects with each kind of value, observed by tables with each aggregate of it.
     @Test(arguments: [false, true]) func tablesAreWhatIsAsked(isNasty: Bool) throws {
-        let shop = try Shop(), store = shop.store
         let aggregates = Shop.names[1...].flatMap { name in
             let numbers = ["weight", "part", "price", "thing"].contains(name) ? ["@sum.\(name)", "@avg.\(name)"] : []
             return numbers + ["@min.\(name)", "@max.\(name)"]
@@ -260,6 +259,29 @@ import Testing
         texts += [
             "GROUP(price, part) SELECT(@count, price)", "GROUP(thing, weight) SELECT(weight)", "GROUP(weight, city)",
         ]
+        try follow(texts, isNasty: isNasty, steps: 500)
+    }
+
+    /// The same of objects in an order.
+    @Test(arguments: [false, true]) func sortedTablesAreWhatIsAsked(isNasty: Bool) throws {
+        let numbers = ["@sum.price", "@avg.weight", "@sum.part", "@min.weight", "@max.part", "@min.name", "@max.born"]
+        var texts = (numbers + ["@max.thing"]).map {
+            "SORT(born DESC, name ASC) GROUP(city) SELECT(city, \($0), @count)"
+        }
+        texts += ["thing", "price", "weight", "name", "born"].flatMap { key in
+            ["city ASC", "\(key) DESC"].map { "SORT(\($0)) GROUP(\(key)) SELECT(\(key), @count, @max.city)" }
+        }
+        texts += [
+            "SORT(name ASC) GROUP() SELECT(@sum.city, @min.part, @max.weight)",
+            "weight > 1 SORT(part DESC) GROUP(price, city)", "SORT(thing DESC) GROUP(thing, weight) SELECT(weight)",
+            "SORT(weight ASC) GROUP(city) HAVING(@count > 2) SORT(@count DESC) SELECT(city, @avg.weight, @max.weight)",
+            "SORT(city ASC) DISTINCT(name) GROUP(part) SELECT(part, @count)", "DISTINCT(thing) GROUP(city)",
+        ]
+        try follow(texts, isNasty: isNasty, steps: 200)
+    }
+
+    private func follow(_ texts: [String], isNasty: Bool, steps: Int) throws {
+        let shop = try Shop(), store = shop.store
         let view = try store.openView()
         defer { view.close() }
         final class Seen: @unchecked Sendable {
@@ -292,7 +314,7 @@ import Testing
                 })
         }
         var random = IndexRandom(isNasty ? 4 : 3), ids: [ObjectID] = []
-        for step in 0..<500 {
+        for step in 0..<steps {
             let transaction = try store.begin(.atMost(5000))
             for _ in 0...random.below(3) {
                 let place = random.below(ids.count + 1)
@@ -324,7 +346,7 @@ import Testing
                 break
             }
         }
-        #expect(seen.told > 1500, "\(seen.told)")
+        #expect(seen.told > 3 * steps, "\(seen.told)")
         for observer in observers { observer.close() }
         try store.close()
     }

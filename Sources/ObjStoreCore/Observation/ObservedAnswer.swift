@@ -215,14 +215,24 @@ struct ObservedAnswer {
         else { return nil }
         rows = known
         let isBehindKeys = query.looksBehindKeys && scope.reads.concern(reader.classes, reader.to.schema)
-        if few == nil && !isBehindKeys { return .some(nil) }
         let changed = few?.changed ?? ClassChanges(maskWords: 0)
         if changed.deleted.count + changed.inserted.count + changed.modified.count > most { return nil }
-        guard try groups.advance(query, changed, from: before, to: reader.to) else {
+        var firsts: ObservedAnswer?, list: KeyBuffer?
+        if let order = followed.firsts {
+            if case .objects(let known)? = following { firsts = known } else { firsts = try groups.firstObjects(order) }
+            // One owner: changed in place. Where that fails it is found again.
+            following = nil
+            if try firsts?.advance(order, from: before, reader) != nil {
+                list = try firsts?.knownList(order, reader.to)
+            }
+        }
+        let isTouched = few != nil || isBehindKeys || list != nil
+        if isTouched, try !groups.advance(query, changed, list, from: before, to: reader.to) {
             if groups.hasLostBest { followed.hasLostBest() }
             return nil
         }
-        if !groups.isChanged { return .some(nil) }
+        following = firsts.map { .objects($0) }
+        if !isTouched || !groups.isChanged { return .some(nil) }
         let found = ObservedRows(try groups.found(query, .version(reader.to)))
         let step = try rowsStep(scope, known, found, reader)
         rows = found

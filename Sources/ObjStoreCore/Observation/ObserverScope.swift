@@ -38,7 +38,7 @@ package struct ObserverScope: Sendable {
     var rows: RowsScope? { extra?.kept.rows }
     /// Of groups that may be followed.
     var followedGroups: FollowedTable? { extra?.kept.followed }
-    /// The objects of groups that are some at the beginning of an order, which are followed in their place.
+    /// The objects of groups that are some of an order, which are followed in their place.
     var grouped: ObserverScope? { extra?.kept.grouped }
     /// Nil: the objects are in none.
     var sections: SectionScope? { extra?.kept.sections }
@@ -100,13 +100,13 @@ package struct ObserverScope: Sendable {
     /// Of a table. Rows of objects are followed as these are, which are modified by what columns read.
     init(_ table: TableQuery, in schema: Schema) {
         query = table.objects.withoutText
-        extra = Extra(
-            Kept(
-                rows: .table(table), followed: table.canFollowGroups ? FollowedTable(table) : nil,
-                grouped: table.groupedPaths(in: schema).flatMap { paths in
-                    let objects = ObserverScope(table.objects, .some(paths))
-                    return objects.part.map { $0.upperBound < .max } == true ? objects : nil
-                }))
+        var kept = Kept(rows: .table(table))
+        if let paths = table.groupedPaths(in: schema) {
+            let objects = ObserverScope(table.objects, .some(paths))
+            kept.followed = FollowedTable(table, objects, .some(paths))
+            kept.grouped = objects.isSome ? objects : nil
+        }
+        extra = Extra(kept)
         if let shown = table.shownPaths(in: schema) {
             reads = QueryReads(query)
             paths = .some(shown)
@@ -233,6 +233,15 @@ package struct ObserverScope: Sendable {
         switch way {
         case .order(_, let part), .firsts(_, let part): part
         case .ranks, .elements, .stretch, .list, .collection, .rows: nil
+        }
+    }
+
+    /// Objects of an order, of which few may be in the answer.
+    private var isSome: Bool {
+        switch way {
+        case .order(_, let part): part.upperBound < .max
+        case .firsts: true
+        case .ranks, .elements, .stretch, .list, .collection, .rows: false
         }
     }
 

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 143
+    package static let count: Int32 = 144
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -295,6 +295,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var valueMisplaced: InjectedBug { InjectedBug(141) }
     /// A value that leaves an observed order of plain values stays in it.
     @inline(__always) package static var valueUnsorted: InjectedBug { InjectedBug(142) }
+    /// A followed group stays where the object stands that it began with, once that object is in another group.
+    @inline(__always) package static var groupUnarranged: InjectedBug { InjectedBug(143) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

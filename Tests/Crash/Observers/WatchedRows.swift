@@ -426,6 +426,36 @@ extension WatchedKind {
                     cells: ["\(members.count)", "\(members.map { model[.item, $0]!.number }.max()!)"])
             }
         },
+        // Of all objects in an order.
+        groups(
+            .item, "SORT(tag.number DESC, ~number ASC) GROUP(mark) SELECT(mark, @count, @max.~number)"
+        ) { model in
+            let all = model.sorted(model.keys(.item), .item) { a, b in
+                (model.tag(of: b)?.number ?? -1, a.number) < (model.tag(of: a)?.number ?? -1, b.number)
+            }
+            return grouped(all) { [mark(model, $0)] }.map { name, members in
+                WatchedRows.Row(
+                    name: name[0],
+                    cells: name + ["\(members.count)", "\(members.map { model[.item, $0]!.number }.max()!)"])
+            }
+        },
+        groups(.tag, "number > 5 SORT(number DESC) GROUP(price) SELECT(price, @count, @sum.number)") { model in
+            let all = model.sorted(model.keys(.tag) { $0.number > 5 }, .tag) { $0.number > $1.number }
+            return grouped(all) { ["\(model[.tag, $0]!.price.hundredths)"] }.map { _, members in
+                let price = WatchedRows.text(model[.tag, members[0]]!.price.decimal)
+                let sum = members.reduce(0) { $0 + model[.tag, $1]!.number }
+                return WatchedRows.Row(name: price, cells: [price, "\(members.count)", "\(sum)"])
+            }
+        },
+        groups(.item, "SORT(~number DESC) DISTINCT(mark) GROUP(tag.number)") { model in
+            var marks: Set<String> = []
+            let firsts = model.sorted(model.keys(.item), .item) { $0.number > $1.number }.filter {
+                marks.insert(mark(model, $0)).inserted
+            }
+            return grouped(firsts) { [tagNumber(model, $0)] }.map { name, members in
+                WatchedRows.Row(name: name[0], cells: name + ["\(members.count)"])
+            }
+        },
     ]
 
     private static func values(

@@ -6,8 +6,9 @@
 ///                  Genf              9      14       77      objects 15, sum 83
 /// ```
 /// Counts, sums and averages are added to and taken from, least and greatest values replaced: see `GroupTotals`. Where
-/// the first object of a group goes, the next one is looked for behind it; where the one goes that has the least value,
-/// the groups are found anew, and from then on the next ones are kept: see `BestValues`.
+/// the first object of a group goes, the next one is looked for behind it; of objects in an order of their own the first
+/// ones are followed beside the groups, by a DISTINCT. Where the one goes that has the least value, the groups are found
+/// anew, and from then on the next ones are kept: see `BestValues`.
 /// HAVING, SORT, LIMIT and columns are then made of all groups as always: a step costs O(g) of the g groups, whatever
 /// the objects.
 struct FollowedGroups {
@@ -32,6 +33,8 @@ struct FollowedGroups {
     /// Bytes of keys: of the groups that were found, and of those that came.
     private let texts = KeptTexts()
     private var ownKeys: [OwnedValue] = []
+    /// Their objects are in an order of their own.
+    private let isOrdered: Bool
     /// How many objects are in the groups.
     private(set) var objects: Int = 0
     /// Something about a group is another one than when it was found.
@@ -45,6 +48,7 @@ struct FollowedGroups {
             if case .value(let value) = slot { value.kind.hasForms } else { false }
         }
         showsForms = groups.keys.areWords
+        isOrdered = !query.objects.steps.isEmpty
         var summaries: [GroupTotals?] = []
         for summary in groups.summaries {
             guard let summary else {
@@ -55,6 +59,7 @@ struct FollowedGroups {
             summaries.append(followed)
         }
         self.summaries = summaries
+        if isAmbiguous { return nil }
         try Memory.check(for: count, each: 160)
         for group in 0..<count {
             for slot in 0..<keyCount { keys.append(try texts.keep(try groups.slot(slot, group))) }
@@ -101,8 +106,10 @@ struct FollowedGroups {
     // MARK: Following
 
     /// Moves over what happened to the objects. False: it cannot, and is of no use any more.
+    ///
+    /// - Parameter firsts: of objects in an order the first ones of each group, if they may be others than before.
     mutating func advance(
-        _ query: TableQuery, _ changes: ClassChanges, from before: Snapshot, to after: Snapshot
+        _ query: TableQuery, _ changes: ClassChanges, _ firsts: KeyBuffer?, from before: Snapshot, to after: Snapshot
     ) throws(StoreError) -> Bool {
         guard let slots = query.grouping?.slots else { return false }
         isChanged = !changes.deleted.isEmpty || !changes.inserted.isEmpty || query.looksBehindKeys
@@ -120,11 +127,57 @@ struct FollowedGroups {
                 continue
             }
             guard let group = numbers[name] else { return false }
-            if haveForms, firsts[group] == key, try !show(now[..<keyCount], group) { return false }
+            if haveForms, self.firsts[group] == key, try !show(now[..<keyCount], group) { return false }
             if try !replace(was, now, of: key, group, slots) { return false }
         }
         for slot in summaries.indices where summaries[slot]?.settle() == false { return false }
+        if isOrdered {
+            if isAmbiguous { return false }
+            guard let firsts else { return order.count == numbers.count }
+            return try arrange(firsts, changes, new)
+        }
         return try findFirsts(query, new, in: after)
+    }
+
+    /// A least or greatest value has two forms, and which one comes first is not known.
+    private var isAmbiguous: Bool { isOrdered && summaries.contains { $0?.isAmbiguous == true } }
+
+    /// Puts the groups in the order of their first objects. False: these are not those of the groups.
+    private mutating func arrange(
+        _ list: KeyBuffer, _ changes: ClassChanges, _ values: RowValues
+    ) throws(StoreError) -> Bool {
+        guard list.count == numbers.count else { return false }
+        // What has not changed is in the group that it was in.
+        var changed = Set(changes.deleted).union(changes.inserted).union(changes.modified)
+        if InjectedBug.active(.groupUnarranged) { changed = [] }
+        func stays(_ place: Int, _ before: Int) -> Bool {
+            let key = list.keys[place]
+            return firsts[Int(order[before])] == key && !changed.contains(key)
+        }
+        let common = min(list.count, order.count)
+        var start = 0, end = 0
+        while start < common, stays(start, start) { start += 1 }
+        while end < common - start, stays(list.count - 1 - end, order.count - 1 - end) { end += 1 }
+        var known: [Int64: Int32] = [:]
+        for group in order[start..<order.count - end] where !changed.contains(firsts[Int(group)]) {
+            known[firsts[Int(group)]] = group
+        }
+        var middle: [Int32] = []
+        for place in start..<list.count - end {
+            let key = list.keys[place]
+            if let group = known[key] {
+                middle.append(group)
+                continue
+            }
+            let keys = try values.values(of: key)[..<keyCount]
+            guard let name = name(keys), let group = numbers[name] else { return false }
+            firsts[group] = key
+            if haveForms, try !show(keys, group) { return false }
+            middle.append(Int32(group))
+        }
+        if !middle.isEmpty || start + end < order.count { isChanged = true }
+        order.replaceSubrange(start..<order.count - end, with: middle)
+        return true
     }
 
     /// The least or greatest of a group is not known any more.
@@ -133,6 +186,13 @@ struct FollowedGroups {
     /// So many changed objects are worth following: asking looks at a thousand while one is moved to another group.
     var mostChanges: Int {
         max(16, objects >> (summaries.contains { $0?.isKept == true } ? 13 : 10))
+    }
+
+    /// What a query finds that finds the first objects of all groups.
+    func firstObjects(_ scope: ObserverScope) throws(StoreError) -> ObservedAnswer {
+        let list = try KeyBuffer(expecting: order.count)
+        for group in order { try list.append(firsts[Int(group)]) }
+        return try ObservedAnswer(scope, UnsafeBufferPointer(start: list.keys, count: list.count))
     }
 
     /// The first objects of those that have lost theirs: a pass over what comes behind these. False: it would be long.
@@ -167,10 +227,11 @@ struct FollowedGroups {
         // One of no keys is there without objects.
         if counts[group] == 0 && keyCount > 0 {
             numbers[name] = nil
+            if isOrdered { return true }
             if orphans.removeValue(forKey: group) == nil { order.remove(at: place(group)) }
             return true
         }
-        if keyCount > 0, firsts[group] == key, orphans[group] == nil, !InjectedBug.active(.groupFirstKept) {
+        if keyCount > 0, !isOrdered, firsts[group] == key, orphans[group] == nil, !InjectedBug.active(.groupFirstKept) {
             order.remove(at: place(group))
             orphans[group] = key
         }
@@ -193,7 +254,9 @@ struct FollowedGroups {
             // By its own bytes.
             guard let own = self.name(keys[(group * keyCount)...]) else { return false }
             numbers[own] = group
-            insert(group)
+            if !isOrdered { insert(group) }
+        } else if isOrdered {
+            // The first one may be another: `arrange`.
         } else if let start = orphans[group] {
             orphans[group] = min(start, key)
         } else if key < firsts[group] || counts[group] == 0 {
@@ -269,40 +332,5 @@ struct FollowedGroups {
         }
 
         func words(_: Int) -> (words: UnsafePointer<Int64>, null: Int32)? { nil }
-    }
-}
-
-extension TableQuery {
-    /// Something is asked of what a key leads to: it is read for each group that there is, and not followed.
-    var looksBehindKeys: Bool {
-        grouping.map { $0.slots.dropFirst($0.keys).contains { if case .value = $0 { true } else { false } } } ?? false
-    }
-
-    /// What its groups are made of: keys, and what is added up.
-    var valuesOfGroups: [ObjectValue] {
-        guard let grouping else { return values }
-        return grouping.slots.enumerated().compactMap { number, slot in
-            switch slot {
-            case .count: nil
-            case .value(let value): number < grouping.keys ? value : nil
-            case .aggregate(_, let value, _): value
-            }
-        }
-    }
-
-    /// Whether its groups can be followed by what happens to their objects, as far as the query says it: of all objects
-    /// that satisfy a condition.
-    var canFollowGroups: Bool {
-        guard let grouping, !callsFunctions, case .ranks = ObserverScope.way(objects) else { return false }
-        for (number, slot) in grouping.slots.enumerated() {
-            switch slot {
-            case .count: break
-            case .aggregate(_, let value, _): guard value.path.map(QueryPaths.canFollow) ?? true else { return false }
-            case .value(let value):
-                if number >= grouping.keys { continue }
-                guard value.path.map(QueryPaths.canFollow) ?? true else { return false }
-            }
-        }
-        return true
     }
 }

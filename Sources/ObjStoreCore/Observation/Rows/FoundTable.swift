@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A table, and by what each of its rows is known in another table of the same query: by its object, or by the keys of
 /// its group. Immutable.
 final class FoundTable: @unchecked Sendable {
@@ -56,33 +54,4 @@ extension TableRun {
         let (table, keys) = try query.table(of: groups, all, functions, storeTag: trees.storeTag, named: true)
         return FoundTable(table, of: keys, following: nil)
     }
-}
-
-/// A table of groups that can be followed, as far as its query says it; which way is found out.
-final class FollowedTable: Sendable {
-    let query: TableQuery
-    /// 0: exactly; 1: by values; more: neither, so often and one less: trying costs more than asking.
-    private let state = Atomic<Int>(0)
-    private static let rests = 65
-    /// The least or greatest value of a group has gone once: others are kept from now on.
-    private let keepsBest = Atomic<Bool>(false)
-
-    init(_ query: TableQuery) { self.query = query }
-
-    /// How groups are to be found; nil: so that they are not followed.
-    var next: GroupFollowing? {
-        let state = state.load(ordering: .relaxed)
-        if state > 1 {
-            self.state.store(state == 2 ? 0 : state - 1, ordering: .relaxed)
-            return nil
-        }
-        return GroupFollowing(
-            sums: state == 0 ? .exactly : .byValues, keepsBest: keepsBest.load(ordering: .relaxed))
-    }
-
-    func cannot(_ following: GroupFollowing) {
-        state.store(following.sums == .exactly ? 1 : FollowedTable.rests, ordering: .relaxed)
-    }
-
-    func hasLostBest() { keepsBest.store(true, ordering: .relaxed) }
 }

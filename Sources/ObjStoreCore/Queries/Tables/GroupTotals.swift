@@ -128,6 +128,11 @@ struct GroupTotals {
         return !hasLostBest
     }
 
+    /// The least or greatest of a group is 0.0 or -0.0, whichever comes first.
+    var isAmbiguous: Bool {
+        keepsNext ? next.contains { $0.best.isZeroOfFloats } : best.contains { $0.isZeroOfFloats }
+    }
+
     /// Nil: it does not count, as where it is asked.
     private func counted(_ value: Value?) -> Value? {
         guard let value, !value.isNull, !value.isNaN else { return nil }
@@ -185,6 +190,16 @@ struct GroupTotals {
         case .decimals where isMean: return GroupSummary.mean(exact[group].decimal, of: count)
         case .decimals: return .decimal128(exact[group].decimal)
         case .least, .greatest: return keepsNext ? next[group].best : best[group]
+        }
+    }
+}
+
+extension Value {
+    fileprivate var isZeroOfFloats: Bool {
+        switch kind {
+        case .double: asDouble == 0
+        case .float: asFloat == 0
+        default: false
         }
     }
 }
