@@ -215,6 +215,7 @@ const benchmark_case cases[] = {
     {"notify_list_query_1", run_live},
     {"notify_values_1", run_live},
     {"notify_values_sorted_1", run_live},
+    {"notify_values_distinct_1", run_live},
     {"ffi_call", run_live},
     {"ffi_typed", run_live},
     {"notify_thread_1", run_notify_thread},

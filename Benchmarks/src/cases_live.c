@@ -348,8 +348,8 @@ static void run_list_query(bench *b, result *r) {
     check(objstore_close(l.handle));
 }
 
-// Of a list of N ints, from 0 to 99, those below 60 in their order, or the least ten of them: one in the middle gets
-// another value.
+// Of a list of N ints, from 0 to 99, those below 60 in their order, or the least ten of them, or each value once: one in
+// the middle gets another value.
 static void run_values(bench *b, const char *name, const char *text, result *r) {
     enum { piece = 1000 };
     const size_t count = b->data->count, rounds = repetitions(b, 10);
@@ -545,6 +545,9 @@ void run_live(bench *b, wanted_function *wanted) {
     if (wanted("notify_values_sorted_1"))
         run_values(b, "notify_values_sorted_1", "@self < 60 SORT(@self ASC) LIMIT(10)",
                    add_result(b, "notify_values_sorted_1", "us/change", false));
+    if (wanted("notify_values_distinct_1"))
+        run_values(b, "notify_values_distinct_1", "DISTINCT(@self)",
+                   add_result(b, "notify_values_distinct_1", "us/change", false));
     if (wanted("ffi_call")) run_bound_calls(b, add_result(b, "ffi_call", "ns/call", false));
     if (wanted("ffi_typed")) run_typed(b, add_result(b, "ffi_typed", "ns/row", false));
 #else

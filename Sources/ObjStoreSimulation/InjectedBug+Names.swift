@@ -146,6 +146,7 @@ extension InjectedBug: CustomStringConvertible {
         ("valueMisplaced", .valueMisplaced),
         ("valueUnsorted", .valueUnsorted),
         ("groupUnarranged", .groupUnarranged),
+        ("firstElementKept", .firstElementKept),
     ]
 
     package init?(named name: String) {

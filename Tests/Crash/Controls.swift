@@ -279,6 +279,10 @@ struct Control {
             // A place at which another object is says so, too.
             named: ["content", "positions", "unexpected error: internalError"], isLists: true),
         Control(
+            bug: .firstElementKept, row: "-",
+            mistake: "the first one with its values stays in the answer when another one comes before it",
+            named: ["missed", "content", "positions"], isLists: true),
+        Control(
             bug: .elementTieLost, row: "-", mistake: "of equal values that of a list stands last which came last",
             named: ["content", "positions"], isLists: true),
         Control(

@@ -94,7 +94,9 @@ private final class ListHistory {
     /// Some of them twice: those have one answer in common, as long as both know the same version.
     private lazy var readers: [Reader] =
         startCount > 0
-        ? kinds.filter { ["chosen of list", "part of list", "ties of list", "first of list"].contains($0.name) }
+        ? kinds.filter {
+            ["chosen of list", "part of list", "ties of list", "first of list", "distinct of list"].contains($0.name)
+        }
         : kinds
             + kinds.filter { !$0.name.contains("by") && $0.collection == nil && $0.stretch == nil }
             .map { Reader($0.name + ", again", $0.text, isOfTags: $0.isOfTags, $0.content) }
@@ -198,6 +200,21 @@ private final class ListHistory {
         },
         Reader("behind links of list", "tag.rank > 2 SORT(tag.rank ASC)", of: 1) { [unowned self] model in
             model.sorted(list(model).filter { (model.rank(model.items[$0]!) ?? 0) > 2 }) { model.rank($0)! }
+        },
+        Reader("distinct of list", "DISTINCT(mark)", of: 1) { [unowned self] model in
+            model.firsts(list(model)) { [$0.mark] }
+        },
+        Reader(
+            "page of firsts of list", "number > 10 SORT(number DESC) DISTINCT(mark, tag.rank) OFFSET(1) LIMIT(3)", of: 1
+        ) { [unowned self] model in
+            let all = model.sorted(list(model).filter { model.items[$0]!.number > 10 }) { -$0.number }
+            return Array(model.firsts(all) { [$0.mark, model.rank($0)] }.dropFirst().prefix(3))
+        },
+        Reader("distinct of set", "SORT(mark DESC) DISTINCT(number)", of: 2) { [unowned self] model in
+            model.firsts(model.sorted(crew(model)) { -$0.mark }) { [$0.number] }
+        },
+        Reader("distinct of map", "mark > 0 DISTINCT(tag.rank)", of: 3) { [unowned self] model in
+            model.firsts(named(model).filter { model.items[$0]!.mark > 0 }) { [model.rank($0)] }
         },
         Reader("stretch", ([1, 0], from: [1], to: [3, 60])) { model in
             model.sorted { ($0.mark, $0.number) < ($1.mark, $1.number) }.filter {

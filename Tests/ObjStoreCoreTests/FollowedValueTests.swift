@@ -14,13 +14,17 @@ import Testing
     private static let kinds: [Kind] = {
         let numbers = [
             "@self > 2", "SORT(@self DESC)", "@self < 5 SORT(@self ASC) OFFSET(1) LIMIT(3)", "NOT @self == 3 LIMIT(4)",
-            "",
+            "", "DISTINCT(@self)", "@self > 1 DISTINCT(@self) SORT(@self DESC)", "DISTINCT(@self) OFFSET(1) LIMIT(3)",
         ]
         let texts = [
             "@self CONTAINS 'e'", "@self BEGINSWITH[c] 'B' OR @self == ''", "SORT(@self ASC)",
-            "@self.@size > 1 SORT(@self DESC) LIMIT(4)",
+            "@self.@size > 1 SORT(@self DESC) LIMIT(4)", "@self != 'Bern' DISTINCT(@self)",
+            "SORT(@self ASC) DISTINCT(@self) LIMIT(5)",
         ]
-        let others = ["@self != NULL", "SORT(@self DESC)", "@self > 1 SORT(@self ASC)", "DISTINCT(@self)"]
+        let others = [
+            "@self != NULL", "SORT(@self DESC)", "@self > 1 SORT(@self ASC)", "DISTINCT(@self)",
+            "SORT(@self DESC) DISTINCT(@self)", "@self > 2 DISTINCT(@self)",
+        ]
         let all: [(String, ValueKind, [String])] = [
             ("ints", .int, numbers), ("doubles", .double, numbers), ("texts", .string, texts),
             ("decimals", .decimal128, others), ("mixed", .mixed, others),
@@ -111,7 +115,9 @@ import Testing
         (0..<found.count).map { Row(key: text(found.key($0)), value: text(found.value($0))) }
     }
 
-    @Test(arguments: [(7, 0), (8, 0), (1300, 1300)]) func changesMakeWhatAskingFinds(most: Int, start: Int) throws {
+    @Test(arguments: [(7, 0), (8, 0), (1300, 1300), (9, 600)]) func changesMakeWhatAskingFinds(
+        most: Int, start: Int
+    ) throws {
         var configuration = StoreConfiguration(), draft = SchemaDraft()
         configuration.place = .memory("")
         configuration.durability = .relaxed(milliseconds: 1000)
@@ -188,6 +194,47 @@ import Testing
         #expect(told > (start > 0 ? 50 : 400), "\(told)")
         #expect(start > 0 || readers.contains { $0.modified > 0 } && readers.contains { $0.moved > 0 })
         try store.close()
+    }
+
+    /// What comes between two others, again and again: the numbers by which the first ones are known get no closer.
+    @Test func firstOnesComeBetweenTwoOthers() throws {
+        var configuration = StoreConfiguration(), draft = SchemaDraft()
+        configuration.place = .memory("")
+        configuration.durability = .relaxed(milliseconds: 1000)
+        try draft.addClass("Box")
+        try draft.addCollection("Box", "ints", .list, ElementSchema(kind: .int))
+        configuration.schema = draft
+        let store = try Store.open(configuration)
+        var view = try store.begin(.atMost(5000)), none: UInt32 = 0, nothing = Value.null
+        let cls = try view.findClass("Box")
+        let box = try view.create(cls, UnsafeBufferPointer(start: &none, count: 0), &nothing)
+        let list = CollectionID(owner: box, propertyID: try view.findProperty(cls, "ints"))
+        _ = try view.commit()
+        let asking = try store.openView()
+        defer { asking.close() }
+        let query = try asking.valueQuery(list, parsing: "DISTINCT(@self)"), reader = Reader("", isOfMap: false)
+        let observer = try store.observe(.values(query), ObserverOptions()) { changes in
+            do {
+                let now = try store.openView()
+                defer { now.close() }
+                reader.take(changes, Self.rows(try ValueResults(now, query).values()))
+            } catch { reader.wrong = "\(error)" }
+            return nil
+        }
+        defer { observer.close() }
+        for number in 0..<300 {
+            view = try store.begin(.atMost(5000))
+            // Behind the one that came last, or before it; of those that there are already at the end.
+            for value in [Int64(number), Int64(number / 2)] {
+                let place = value == number ? min(number, 1 + number % 2 * (number / 3)) : nil
+                try withUnsafePointer(to: Value.int(value)) {
+                    try view.insert(list, at: place, UnsafeBufferPointer(start: $0, count: 1))
+                }
+            }
+            _ = try view.commit()
+            _ = try store.hub.deliver()
+            #expect(reader.wrong == nil && reader.rows.count == number + 1, "\(number)")
+        }
     }
 
     /// Returns: how many elements a list has then, at most.

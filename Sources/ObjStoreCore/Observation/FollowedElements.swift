@@ -1,3 +1,25 @@
+/// In which order the elements of a list, set or map are that a query finds.
+struct ElementsOrder {
+    /// None: in that of the collection.
+    let keys: [SortKey]
+    /// Of elements with the same of these values, the first one; none: all.
+    let firsts: [SortKey]
+
+    /// Nil: it is no order of elements, or is not followed as one.
+    init?(_ steps: [QueryStep], _ keys: [SortKey], _ firsts: FirstsOrders) {
+        self.keys = keys
+        guard let first = firsts.all.first else {
+            self.firsts = []
+            return
+        }
+        self.firsts = Array(first.keys.prefix(first.values))
+        // It is the last that happens to them, and equal is what is the same.
+        guard firsts.all.count == 1, steps[(first.step + 1)...].allSatisfy(\.isCut),
+            self.firsts.allSatisfy({ $0.modifiers.isEmpty })
+        else { return nil }
+    }
+}
+
 /// The answer of a query of a list, set or map, followed: which of the elements are in it, and in which order.
 ///
 /// ```
@@ -7,20 +29,46 @@
 /// ```
 /// A step looks at objects that were changed, and are in the collection, and at elements that came and went. It costs
 /// what these are, and for each object a look at the links of a list or map, where they lie side by side. A byte for
-/// each element, and eight for each of the answer.
+/// each element, and eight for each of the answer. Where it has the first ones with their values, these are found
+/// behind that: `FirstElements`.
 struct FollowedElements {
     /// Nil: all are set.
     private var flags: FlagList?
-    private(set) var answer: OrderedKeys
+    /// All that satisfy the condition, in their order.
+    private var answer: OrderedKeys
+    /// Which of these are the first ones; nil: all are in the answer.
+    private var firsts: FirstElements?
+
+    /// How many satisfy the condition.
+    var count: Int { answer.count }
+
+    /// The objects at some positions of the answer.
+    func list(_ part: Range<Int>) throws(StoreError) -> KeyBuffer {
+        guard let firsts else { return try answer.list(part) }
+        let part = part.clamped(to: 0..<firsts.count), list = try KeyBuffer(expecting: part.count)
+        for position in part { try list.append(answer.key(at: firsts.place(at: position))) }
+        return list
+    }
 
     typealias Occurrence = SparseDifference.Occurrence
 
     /// More elements that come and go are not followed one by one.
     private static let mostSpliced = 1024
 
-    /// - Parameter list: the answer, without a part.
-    init(_ scope: ObserverScope, _ list: KeyBuffer, in snapshot: Snapshot) throws(StoreError) {
+    /// Nil: they cannot be followed.
+    ///
+    /// - Parameter list: all that satisfy the condition.
+    init?(
+        _ scope: ObserverScope, _ order: ElementsOrder, _ list: KeyBuffer, in snapshot: Snapshot
+    ) throws(StoreError) {
         answer = try OrderedKeys(list)
+        if !order.firsts.isEmpty {
+            let values = try RowValues(order.firsts.map(\.of), scope.query.classID, snapshot)
+            firsts = try FirstElements(count: list.count) { (place) throws(StoreError) in
+                RowName(formsOf: try values.values(of: list.keys[place]))
+            }
+            if firsts == nil { return nil }
+        }
         guard let id = scope.query.origin.collection else { return }
         let scope = try CollectionScope(id, .usual, in: snapshot, tag: scope.query.storeTag)
         // Links of maps may be null.
@@ -95,11 +143,11 @@ struct FollowedElements {
 
     /// What is told of a step; nil: it cannot be followed, and nothing else may be asked of this any more.
     ///
-    /// - Parameter keys: by which it is sorted; none: it has the order of the collection.
     mutating func advance(
-        _ scope: ObserverScope, _ keys: [SortKey], _ changes: Changes, from before: Snapshot, to after: Snapshot
+        _ scope: ObserverScope, _ order: ElementsOrder, _ changes: Changes, from before: Snapshot, to after: Snapshot
     ) throws(StoreError) -> ToldDifference? {
-        let few = changes.few, deleted = Set(few.changed.deleted), inserted = Set(few.changed.inserted)
+        let keys = order.keys, few = changes.few, deleted = Set(few.changed.deleted),
+            inserted = Set(few.changed.inserted)
         let sides =
             keys.isEmpty
             ? nil : (try OrderStep.Side(scope.query, keys, before), try OrderStep.Side(scope.query, keys, after))
@@ -157,11 +205,78 @@ struct FollowedElements {
             }
             answer.insert(arrived.enumerated().map { ($1.key, answer.place(at: $1.position - $0)) })
         }
+        let changed = Set(few.changed.modified)
+        if !order.firsts.isEmpty {
+            let values = (
+                try RowValues(order.firsts.map(\.of), scope.query.classID, before),
+                try RowValues(order.firsts.map(\.of), scope.query.classID, after)
+            )
+            return try advanceFirsts(values, left, arrived, staying: known, few, changed, &effort)
+        }
         guard
             let difference = try SparseDifference(
-                left, arrived, staying: known, countBefore: countBefore, changed: Set(few.changed.modified))
+                left, arrived, staying: known, countBefore: countBefore, changed: changed)
         else { return nil }
         return try difference.told(few) { (position) in answer.key(at: position) }
+    }
+
+    /// What is told of the first ones, after a step of all.
+    ///
+    /// - Parameters:
+    ///   - values: of which they are the first ones, in both versions.
+    ///   - staying: those that were changed where they are.
+    private mutating func advanceFirsts(
+        _ values: (before: RowValues, after: RowValues), _ left: [Occurrence], _ arrived: [Occurrence],
+        staying: [Occurrence], _ few: ObservedAnswer.FewChanges, _ changed: Set<Int64>, _ effort: inout LookUpEffort
+    ) throws(StoreError) -> ToldDifference? {
+        // One owner: changed in place.
+        guard var firsts else { return nil }
+        self.firsts = nil
+        var leaving: [(key: Int64, element: FirstElements.Element)] = [], coming: [FirstElements.Element] = []
+        func name(_ key: Int64, _ values: RowValues) throws(StoreError) -> RowName? {
+            RowName(formsOf: try values.values(of: key))
+        }
+        for one in left {
+            guard let name = try name(one.key, values.before) else { return nil }
+            leaving.append((one.key, (one.position, name)))
+        }
+        for one in arrived {
+            guard let name = try name(one.key, values.after) else { return nil }
+            coming.append((one.position, name))
+        }
+        // Where they are, and are told of: who has other values goes as one thing, and comes as another.
+        var told: [(before: Int, after: Int, key: Int64)] = []
+        let places = SparseDifference.after(staying.map(\.position), left, arrived)
+        for (one, place) in zip(staying, places) {
+            guard let was = try name(one.key, values.before), let new = try name(one.key, values.after) else {
+                return nil
+            }
+            if was != new {
+                leaving.append((one.key, (one.position, was)))
+                coming.append((place, new))
+            } else if let position = firsts.position(of: one.position) {
+                told.append((position, place, one.key))
+            }
+        }
+        leaving.sort { $0.element.place < $1.element.place }
+        coming.sort { $0.place < $1.place }
+        let countBefore = firsts.count
+        let step = try firsts.advance(leaving: leaving.map(\.element), coming: coming) {
+            (wanted, places) throws(StoreError) in
+            for place in places {
+                guard effort.takes(elements: 1) else { return nil }
+                if try name(answer.key(at: place), values.after) == wanted { return place }
+            }
+            return places.upperBound
+        }
+        guard let step else { return nil }
+        let stayed = told.filter { firsts.position(of: $0.after) != nil }.map { ($0.before, $0.key) }
+        let difference = try SparseDifference(
+            step.left.map { one in (one.position, one.leaving.map { leaving[$0].key } ?? answer.key(at: one.place)) },
+            step.come.map { ($0.position, answer.key(at: $0.place)) }, staying: stayed, countBefore: countBefore,
+            changed: changed)
+        self.firsts = firsts
+        return try difference?.told(few) { (position) in answer.key(at: firsts.place(at: position)) }
     }
 
     private func isSet(_ place: Int) -> Bool { flags?[place] ?? true }

@@ -36,6 +36,12 @@ package struct KeyRanks {
         return sizes.start(of: index) + chunks[index].placeAscending(key)
     }
 
+    /// The key with a rank that there is.
+    package subscript(rank: Int) -> Int64 {
+        let chunk = sizes.chunk(of: rank)
+        return chunks[chunk][rank - sizes.start(of: chunk)]
+    }
+
     package func contains(_ key: Int64) -> Bool {
         !chunks.isEmpty && chunks[chunk(of: key)].hasAscending(key)
     }

@@ -39,12 +39,12 @@ struct ObservedAnswer {
     private var order: OrderedKeys? {
         switch following {
         case .order(let order), .firsts(let order, _): order
-        case .elements(let elements): elements.answer
-        case .sections, .matches, .values, .objects, nil: nil
+        case .elements, .sections, .matches, .values, .objects, nil: nil
         }
     }
     /// Of each DISTINCT.
     private var firsts: [FollowedFirsts] { if case .firsts(_, let firsts) = following { firsts } else { [] } }
+    private var elements: FollowedElements? { if case .elements(let elements) = following { elements } else { nil } }
     private var followed: FollowedSections? { if case .sections(let sections) = following { sections } else { nil } }
 
     typealias Part = (reader: ChangeReader, isSilent: Bool)
@@ -106,7 +106,7 @@ struct ObservedAnswer {
         if scope.isList {
             let step =
                 switch scope.way {
-                case .elements(let keys, let part): try advanceElements(scope, keys, part, before, reader)
+                case .elements(let order, let part): try advanceElements(scope, order, part, before, reader)
                 case .stretch: try advanceStretch(scope, before, reader)
                 case .ranks, .order, .firsts, .list, .collection, .rows: try advanceOrder(scope, before, reader)
                 }
@@ -396,10 +396,11 @@ struct ObservedAnswer {
         if let list { return list }
         if let order {
             switch scope.way {
-            case .order(_, let part), .firsts(_, let part), .elements(_, let part): return try order.list(part)
-            case .ranks, .stretch, .list, .collection, .rows: break
+            case .order(_, let part), .firsts(_, let part): return try order.list(part)
+            case .ranks, .elements, .stretch, .list, .collection, .rows: break
             }
         }
+        if let elements, case .elements(_, let part) = scope.way { return try elements.list(part) }
         return try scope.keys(in: known)
     }
 
@@ -453,34 +454,33 @@ struct ObservedAnswer {
 
     /// One of the elements of a list, set or map, to which little has happened; nil: another one.
     private mutating func advanceElements(
-        _ scope: ObserverScope, _ keys: [SortKey], _ part: Range<Int>, _ before: Snapshot, _ reader: ChangeReader
+        _ scope: ObserverScope, _ order: ElementsOrder, _ part: Range<Int>, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
-        guard let found = try few(of: order?.count ?? list?.count ?? 0, scope, before, reader) else { return nil }
+        guard let found = try few(of: elements?.count ?? list?.count ?? 0, scope, before, reader) else { return nil }
         let none = ClassChanges(maskWords: ClassChanges.maskWords(reader.to.schema.classes[Int(scope.classID)]))
         let few = found ?? (none, nil, [])
         guard let changes = try FollowedElements.Changes(scope, from: before, reader, few) else { return nil }
         if changes.isNothing { return .some(nil) }
-        let isWhole = part == 0..<Int.max
+        let isWhole = part == .uncut, isAll = isWhole && order.firsts.isEmpty
         var followed: FollowedElements
-        if case .elements(let known)? = following {
+        if let known = elements {
             followed = known
         } else {
             asked += 1
-            if asked < (isWhole ? 1 : ObservedAnswer.mostAsked) { return nil }
-            followed = try FollowedElements(
-                scope, isWhole ? try knownList(scope, before) : try scope.uncut(in: before), in: before)
+            if asked < (isAll ? 1 : ObservedAnswer.mostAsked) { return nil }
+            let all = isAll ? try knownList(scope, before) : try scope.uncut(in: before)
+            guard let found = try FollowedElements(scope, order, all, in: before) else { return unfollowed() }
+            followed = found
             asked = 0
         }
         let listBefore = isWhole ? nil : try knownList(scope, before)
         // One owner: changed in place. Where that fails it is found again.
         (following, list) = (nil, nil)
-        guard var difference = try followed.advance(scope, keys, changes, from: before, to: reader.to) else {
-            // What it could not do it would not do the next time.
-            asked = -ObservedAnswer.mostAsked
-            return nil
+        guard var difference = try followed.advance(scope, order, changes, from: before, to: reader.to) else {
+            return unfollowed()
         }
         if let listBefore {
-            let found = try followed.answer.list(part)
+            let found = try followed.list(part)
             difference = try cut(listBefore, found, scope, few)
             list = found
         }

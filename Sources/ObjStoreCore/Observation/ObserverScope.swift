@@ -52,8 +52,8 @@ package struct ObserverScope: Sendable {
         indirect case order([SortKey], Range<Int>)
         /// By the same, those that are the first with their values, and of these again.
         indirect case firsts(FirstsOrders, Range<Int>)
-        /// The same of the elements of a list, set or map; none of an order: in that of the collection.
-        indirect case elements([SortKey], Range<Int>)
+        /// The same of the elements of a list, set or map.
+        indirect case elements(ElementsOrder, Range<Int>)
         /// All of a part of an index.
         case stretch
         /// In any other way: the answer is found anew.
@@ -248,9 +248,10 @@ package struct ObserverScope: Sendable {
     /// All objects of its order are in the answer.
     var isOrdered: Bool { if case .order(_, 0..<Int.max) = way { true } else { false } }
 
-    /// All of which the answer is a part, in their order.
+    /// All of which the answer is a part, in their order; of elements of which it has the first ones, all of these.
     func uncut(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
-        let steps = query.steps.filter { !$0.isCut }
+        var steps = query.steps.filter { !$0.isCut }
+        if case .elements(let order, _) = way, !order.firsts.isEmpty { steps.removeLast() }
         let all = Query(
             query.classID, storeTag: query.storeTag, query.predicate, of: query.origin, steps: steps, parts: [query])
         return try QueryRun(all, .version(snapshot)).keys()
@@ -302,7 +303,8 @@ package struct ObserverScope: Sendable {
         let found = try changes(reader)
         var keys: [SortKey] = []
         switch way {
-        case .order(let own, _), .elements(let own, _): keys = own
+        case .order(let own, _): keys = own
+        case .elements(let own, _): keys = own.keys + own.firsts
         case .firsts(let own, _): keys = own.keys
         case .ranks, .stretch, .list, .collection: break
         // What groups are made of.
@@ -485,7 +487,9 @@ package struct ObserverScope: Sendable {
         if query.steps.allSatisfy(\.isCut), query.predicate.isTrue, part.upperBound <= TouchedObjects.most {
             return .list
         }
-        if query.origin.collection != nil { return firsts.all.isEmpty ? .elements(order, part) : .list }
+        if query.origin.collection != nil {
+            return ElementsOrder(query.steps, order, firsts).map { .elements($0, part) } ?? .list
+        }
         if firsts.all.isEmpty { return .order(order, part) }
         firsts.order = order
         return .firsts(firsts, part)

@@ -67,7 +67,7 @@ package struct SparseDifference {
     }
 
     /// Where those are after that stay, by their positions before, which ascend.
-    private static func after(_ positions: [Int], _ leaving: [Occurrence], _ coming: [Occurrence]) -> [Int] {
+    static func after(_ positions: [Int], _ leaving: [Occurrence], _ coming: [Occurrence]) -> [Int] {
         if positions.isEmpty { return [] }
         let left = leaving.map(\.position), gaps = coming.indices.map { coming[$0].position - $0 }
         return positions.map { position in

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 144
+    package static let count: Int32 = 145
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -297,6 +297,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var valueUnsorted: InjectedBug { InjectedBug(142) }
     /// A followed group stays where the object stands that it began with, once that object is in another group.
     @inline(__always) package static var groupUnarranged: InjectedBug { InjectedBug(143) }
+    /// In an observed DISTINCT of a collection an element stays when another one comes before it.
+    @inline(__always) package static var firstElementKept: InjectedBug { InjectedBug(144) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -5,12 +5,16 @@
 ///  sorted     4 7 9 9 …       by the values, which are kept; of a map then by the key
 /// ```
 /// A step looks at elements that came and went, and costs what these are, and O(limit) where there is one. A byte for
-/// each element, 64 bytes for each one in an order.
+/// each element, 64 bytes for each one in an order. Of equal elements the first ones are found behind that:
+/// `FirstElements`.
 struct FollowedValues {
     /// Nil: all are set.
     private var flags: FlagList?
     private var order: SortedElements?
+    /// How many satisfy the conditions.
     private var count: Int
+    /// Which of these are the first ones; nil: all are in the answer.
+    private var firsts: FirstElements?
     /// What is shown, where that is a part; what it is in its collection is not known of it.
     private var part: ObservedRows?
 
@@ -36,7 +40,11 @@ struct FollowedValues {
             for index in 0..<found.count { set[found.place(index)] = 1 }
             flags = FlagList(set)
         }
-        if asked.part != 0..<Int.max { part = try shown(asked, run, scope) }
+        if asked.isDistinct {
+            firsts = try FirstElements(count: found.count) { (index) in RowName(formsOf: [found.value(index)]) }
+            if firsts == nil { return nil }
+        }
+        if asked.part != .uncut { part = try shown(asked, run, scope) }
     }
 
     // MARK: Following
@@ -71,30 +79,15 @@ struct FollowedValues {
             if order != nil && !isOfMap && FollowableValues.isAmbiguous(value) { return nil }
             coming.append((place, (entry.key, value)))
         }
-        let countBefore = count
+        let countBefore = firsts?.count ?? count
         count += coming.count - leaving.count
-        var left: [SparseDifference.Occurrence] = [], come = left
-        // The same for the same element: of a map by its key.
-        var numbers: [ElementValue: Int64] = [:], values: [Int64: Value] = [:], changed: Set<Int64> = []
-        func number(_ entry: Entry) -> Int64 {
-            let name = ElementValue(isOfMap ? entry.key : entry.value), next = Int64(numbers.count)
-            if let known = numbers[name] { return known }
-            numbers[name] = next
-            return next
-        }
-        for one in leaving { values[number(one.entry)] = one.entry.value }
-        if isOfMap {
-            for one in coming {
-                let number = number(one.entry)
-                if let was = values[number], !was.isSame(as: one.entry.value) { changed.insert(number) }
-            }
-        }
+        var left: [Moved] = [], come = left
         if order == nil {
-            for one in leaving { left.append((flags?.rank(one.place) ?? one.place, number(one.entry))) }
+            for one in leaving { left.append((flags?.rank(one.place) ?? one.place, one.entry)) }
             updateFlags(gone, arrived, arrivedFlags)
             for one in coming {
                 let isMisplaced = InjectedBug.active(.valueMisplaced)
-                come.append((isMisplaced ? one.place : flags?.rank(one.place) ?? one.place, number(one.entry)))
+                come.append((isMisplaced ? one.place : flags?.rank(one.place) ?? one.place, one.entry))
             }
         } else {
             updateFlags(gone, arrived, arrivedFlags)
@@ -102,22 +95,93 @@ struct FollowedValues {
             guard var order else { return nil }
             self.order = nil
             for (position, index) in try order.remove(leaving.map(\.entry)) {
-                left.append((position, number(leaving[index].entry)))
+                left.append((position, leaving[index].entry))
             }
             for (position, index) in try order.insert(coming.map(\.entry)) {
-                come.append((position, number(coming[index].entry)))
+                come.append((position, coming[index].entry))
             }
             self.order = order
+        }
+        if asked.isDistinct {
+            guard let moved = try advanceFirsts(left, come, after) else { return nil }
+            (left, come) = moved
         }
         if let known = part {
             let found = try shown(asked, after, scope)
             part = found
             return try known.difference(to: found, scope, ModifiedObjects(), maskWords: after.mask.count)
         }
-        guard let difference = try SparseDifference(left, come, countBefore: countBefore, changed: changed) else {
-            return nil
+        return try told(left, come, after, countBefore: countBefore)
+    }
+
+    /// An element with its position in the answer.
+    private typealias Moved = (position: Int, entry: Entry)
+
+    /// What leaves the first ones, and comes to them, after a step of all.
+    private mutating func advanceFirsts(
+        _ left: [Moved], _ come: [Moved], _ run: ValueRun
+    ) throws(StoreError) -> (left: [Moved], come: [Moved])? {
+        // One owner: changed in place.
+        guard var firsts else { return nil }
+        self.firsts = nil
+        var leaving: [FirstElements.Element] = [], coming: [FirstElements.Element] = []
+        for one in left {
+            guard let name = RowName(formsOf: [one.entry.value]) else { return nil }
+            leaving.append((one.position, name))
         }
-        return try told(difference, after, leaving.map(\.entry) + coming.map(\.entry), come, changed, number)
+        for one in come {
+            guard let name = RowName(formsOf: [one.entry.value]) else { return nil }
+            coming.append((one.position, name))
+        }
+        var effort = LookUpEffort(elements: count)
+        let step = try firsts.advance(leaving: leaving, coming: coming) { (name, places) throws(StoreError) in
+            var found = places.upperBound, isTooLong = false
+            try forEach(in: places, run) { (place, entry) throws(StoreError) in
+                isTooLong = !effort.takes(elements: 1)
+                if RowName(formsOf: [entry.value]) == name { found = place }
+                return found == places.upperBound && !isTooLong
+            }
+            return isTooLong ? nil : found
+        }
+        guard let step else { return nil }
+        self.firsts = firsts
+        func entry(_ place: Int) throws(StoreError) -> Entry {
+            var found: Entry = (.null, .null)
+            try forEach(in: place..<place + 1, run) { (_, entry) throws(StoreError) in
+                found = entry
+                return false
+            }
+            return found
+        }
+        return (
+            try step.left.map { (one) throws(StoreError) in
+                if let index = one.leaving { return (one.position, left[index].entry) }
+                return (one.position, try entry(one.place))
+            },
+            try step.come.map { (one) throws(StoreError) in (one.position, try entry(one.place)) }
+        )
+    }
+
+    /// Those at some positions of all that satisfy the conditions, in their order, until the body returns false.
+    private func forEach(
+        in part: Range<Int>, _ run: ValueRun, _ body: (Int, Entry) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        var position = part.lowerBound
+        if part.isEmpty { return }
+        if let order {
+            try order.forEach(in: part) { (value, key) throws(StoreError) in
+                position += 1
+                return try body(position - 1, (key, value))
+            }
+            return
+        }
+        var place = flags?.place(ofSet: position) ?? position
+        try run.elements()?.forEach(from: place) { (key, value) throws(StoreError) in
+            place += 1
+            if let flags, !flags[place - 1] { return true }
+            position += 1
+            return try body(position - 1, (key, try run.value(value))) && position < part.upperBound
+        }
     }
 
     private mutating func updateFlags(_ gone: [Int], _ arrived: [Int], _ isSet: [Bool]) {
@@ -128,12 +192,36 @@ struct FollowedValues {
         self.flags = flags
     }
 
-    /// - Parameters:
-    ///   - entries: that left or came; `come`: where they are that came.
+    /// What is told of elements that left and came; nil: too much.
     private func told(
-        _ difference: SparseDifference, _ run: ValueRun, _ entries: [Entry], _ come: [SparseDifference.Occurrence],
-        _ changed: Set<Int64>, _ number: (Entry) -> Int64
-    ) throws(StoreError) -> ToldDifference {
+        _ left: [Moved], _ come: [Moved], _ run: ValueRun, countBefore: Int
+    ) throws(StoreError) -> ToldDifference? {
+        // The same for the same element: of a map by its key.
+        var numbers: [ElementValue: Int64] = [:], entries: [Int64: Entry] = [:], changed: Set<Int64> = []
+        func number(_ entry: Entry) -> Int64 {
+            let name = ElementValue(run.isOfMap ? entry.key : entry.value), next = Int64(numbers.count)
+            if let known = numbers[name] { return known }
+            numbers[name] = next
+            return next
+        }
+        let leaving = left.map { one in
+            let number = number(one.entry)
+            entries[number] = one.entry
+            return (one.position, number)
+        }
+        let coming = come.map { one in
+            let number = number(one.entry)
+            if let was = entries[number] {
+                if run.isOfMap && !was.value.isSame(as: one.entry.value) { changed.insert(number) }
+            } else {
+                entries[number] = one.entry
+            }
+            return (one.position, number)
+        }
+        guard
+            let difference = try SparseDifference(
+                leaving, coming, countBefore: countBefore, changed: changed)
+        else { return nil }
         let modified = difference.unmoved.sorted { $0.before < $1.before }, moved = difference.moved
         let mask = run.mask, none = [UInt64](repeating: 0, count: mask.count)
         var told = ToldDifference(
@@ -148,19 +236,17 @@ struct FollowedValues {
         told.indices.modifiedAfter = modified.map { UInt64($0.after) }
         told.indices.movedBefore = moved.map { UInt64($0.before) }
         told.indices.movedAfter = moved.map { UInt64($0.after) }
-        var numbers: [Int: Int64] = [:]
-        for one in come { numbers[one.position] = one.key }
+        var places: [Int: Int64] = [:]
+        for one in coming { places[one.0] = one.1 }
         for _ in modified { told.changes.masks += mask }
         for pair in moved {
-            told.changes.masks += numbers[pair.after].map(changed.contains) == true ? mask : none
+            told.changes.masks += places[pair.after].map(changed.contains) == true ? mask : none
         }
         if run.isOfMap {
-            var keys: [Int64: Value] = [:]
-            for entry in entries { keys[number(entry)] = entry.key }
             told.keys = try ChangedKeys(
-                deleted: difference.deleted.compactMap { keys[$0.key] },
-                inserted: difference.inserted.compactMap { keys[$0.key] },
-                modified: modified.compactMap { pair in numbers[pair.after].flatMap { keys[$0] } })
+                deleted: difference.deleted.compactMap { entries[$0.key]?.key },
+                inserted: difference.inserted.compactMap { entries[$0.key]?.key },
+                modified: modified.compactMap { pair in places[pair.after].flatMap { entries[$0]?.key } })
         }
         return told
     }
@@ -171,19 +257,27 @@ struct FollowedValues {
     private func shown(
         _ asked: FollowableValues, _ run: ValueRun, _ scope: ObserverScope
     ) throws(StoreError) -> ObservedRows {
-        let part = asked.part.clamped(to: 0..<count)
+        let part = asked.part.clamped(to: 0..<(firsts?.count ?? count))
         var values: [Value] = [], keys: [Value] = []
+        func show(_ entry: Entry) throws(StoreError) {
+            try values.tryAppend(entry.value)
+            try keys.tryAppend(entry.key)
+        }
         if let order {
-            try order.forEach(in: part) { (value, key) throws(StoreError) in
-                try values.tryAppend(value)
-                try keys.tryAppend(key)
+            for places in firsts.map({ firsts in part.map { firsts.place(at: $0)..<firsts.place(at: $0) + 1 } }) ?? [
+                part
+            ] {
+                try order.forEach(in: places) { (value, key) throws(StoreError) in
+                    try show((key, value))
+                    return true
+                }
             }
         } else if let elements = try run.elements() {
-            let places = part.map { flags?.place(ofSet: $0) ?? $0 }
-            for (key, value) in try elements.entries(at: places) {
-                try values.tryAppend(try run.value(value))
-                try keys.tryAppend(key)
+            let places = part.map { position in
+                let place = firsts?.place(at: position) ?? position
+                return flags?.place(ofSet: place) ?? place
             }
+            for (key, value) in try elements.entries(at: places) { try show((key, try run.value(value))) }
         }
         return try ObservedRows(values, run.isOfMap ? keys : nil, run.mask)
     }

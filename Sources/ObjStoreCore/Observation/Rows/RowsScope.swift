@@ -120,15 +120,19 @@ extension ObserverScope {
     }
 }
 
-/// What a table asks of single objects, in one version.
+/// What is asked of single objects, in one version.
 final class RowValues {
     private let readers: [ObjectReader]
     private var finder: RowFinder
 
-    init(_ query: TableQuery, _ snapshot: Snapshot) throws(StoreError) {
-        let trees = TreeAccess.version(snapshot), cls = try snapshot.schema.cls(query.objects.classID)
+    convenience init(_ query: TableQuery, _ snapshot: Snapshot) throws(StoreError) {
+        try self.init(query.values, query.objects.classID, snapshot)
+    }
+
+    init(_ values: [ObjectValue], _ classID: UInt32, _ snapshot: Snapshot) throws(StoreError) {
+        let trees = TreeAccess.version(snapshot), cls = try snapshot.schema.cls(classID)
         var numbers: [NumberColumn] = [], readers: [ObjectReader] = []
-        for value in query.values { readers.append(try ObjectReader(value, trees, cls, &numbers)) }
+        for value in values { readers.append(try ObjectReader(value, trees, cls, &numbers)) }
         self.readers = readers
         finder = RowFinder(try trees.objects(cls))
     }

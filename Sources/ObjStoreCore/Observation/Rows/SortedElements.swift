@@ -141,15 +141,16 @@ struct SortedElements {
         return found
     }
 
+    /// Until the body returns false.
     func forEach(
-        in part: Range<Int>, _ body: (_ value: Value, _ key: Value) throws(StoreError) -> Void
+        in part: Range<Int>, _ body: (_ value: Value, _ key: Value) throws(StoreError) -> Bool
     ) throws(StoreError) {
         if part.isEmpty { return }
         var chunk = sizes.chunk(of: part.lowerBound), start = sizes.start(of: chunk)
         while start < part.upperBound {
             for index in part.clamped(to: start..<start + chunks[chunk].count) {
                 let element = chunks[chunk][index - start]
-                try body(element.value, element.key?.value ?? .null)
+                if try !body(element.value, element.key?.value ?? .null) { return }
             }
             start += chunks[chunk].count
             chunk += 1

@@ -1,12 +1,14 @@
 /// What a query of plain values asks, where its answer can follow what happens to the collection: conditions about the
-/// elements, then an order of them, then a part of that.
+/// elements, then an order of them, of equal ones the first, then a part of that.
 struct FollowableValues: Sendable {
     let tests: [Predicate]
     /// Nil: in the order of the collection.
     let order: SortKey?
+    /// Of elements that are equal, the first one.
+    let isDistinct: Bool
     /// Of the answer without it.
     let part: Range<Int>
-    /// All but the part.
+    /// Conditions and order.
     let steps: [QueryStep]
 
     /// Nil: it asks something else.
@@ -14,32 +16,43 @@ struct FollowableValues: Sendable {
         let reads = QueryReads(all)
         // What others say of an element is no change of its collection.
         guard !all.contains(where: \.callsFunctions), reads.classes.isEmpty, !reads.leadsAnywhere else { return nil }
-        var tests: [Predicate] = [], order: SortKey?, part = Range.uncut
+        var tests: [Predicate] = [], order: SortKey?, part = Range.uncut, isDistinct = false
         for step in all {
             let isCut = part != .uncut
             switch step {
             case .filter(let predicate) where !isCut: tests.append(predicate)
+            // The first of equal ones is so in each order: they stand as they do in the collection.
             case .sort(let keys) where !isCut && order == nil && keys.count == 1:
                 guard FollowableValues.canSort(keys[0], kind, isOfMap: isOfMap) else { return nil }
                 order = keys[0]
+            case .distinct(let keys) where !isCut && !isDistinct && keys.count == 1:
+                guard FollowableValues.isElement(keys[0]), keys[0].modifiers.isEmpty else { return nil }
+                isDistinct = true
             case .offset, .limit: part.cut(by: step)
             case .filter, .sort, .distinct: return nil
             }
         }
-        (self.tests, self.order, self.part) = (tests, order, part)
-        steps = all.filter { !$0.isCut }
+        (self.tests, self.order, self.part, self.isDistinct) = (tests, order, part, isDistinct)
+        steps = all.filter { step in
+            switch step {
+            case .filter, .sort: true
+            case .distinct, .offset, .limit: false
+            }
+        }
+    }
+
+    private static func isElement(_ key: SortKey) -> Bool {
+        guard !key.isFirstLetter, case .path(let path)? = key.path?.source else { return false }
+        return path.level == 0 && path.steps.isEmpty
     }
 
     /// By the element itself. Where two elements of a list are equal nobody may see which one stands first.
     private static func canSort(_ key: SortKey, _ kind: ValueKind, isOfMap: Bool) -> Bool {
-        guard !key.isFirstLetter, case .path(let path)? = key.path?.source, path.level == 0, path.steps.isEmpty else {
-            return false
-        }
-        return isOfMap || key.modifiers.isEmpty && kind != .decimal128 && kind != .mixed
+        isElement(key) && (isOfMap || key.modifiers.isEmpty && kind != .decimal128 && kind != .mixed)
     }
 
     /// Its first ones, which are found at once.
-    var isStart: Bool { order == nil && part.upperBound < .max }
+    var isStart: Bool { order == nil && !isDistinct && part.upperBound < .max }
 
     /// Whether one of several that are equal can be told from the others.
     static func isAmbiguous(_ value: Value) -> Bool {
