@@ -3718,19 +3718,20 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * objstore_changes_values gives them. When the owner of the collection is deleted, so are they all, with
  * OBJSTORE_CHANGES_OWNER_DELETED, and nothing more comes.
  * What is compared costs as much as asking, O(n), after a change of something that it reads, and keeps what was found.
- * Groups of all objects that satisfy a condition, or of the first ones of an order, are followed instead: O(log n) for
- * each changed object, and O(g) of all groups. Sums of DOUBLEs and FLOATs that are rounded on the way keep 16 bytes for
- * each object, and those of the changed groups are added up again. So are plain values by conditions and an order of
- * the elements themselves: O(log n) for each element that came or went.
+ * Groups of objects that satisfy a condition, also in an order, are followed instead: O(log n) for each changed object,
+ * and O(g) of all groups; of some objects behind LIMIT, OFFSET or DISTINCT O(k) of these. Sums of DOUBLEs and FLOATs
+ * that are rounded on the way keep 16 bytes for each object, and those of the changed groups are added up again (of
+ * objects in an order they are asked anew). So are plain values by conditions, an order and DISTINCT of the elements
+ * themselves: O(log n) for each element that came or went.
  *
  * The cost follows what changed: O(log n) for each object that was changed, or leads to one that was by the links,
  * collections, inverses and subqueries of the condition, SORT or DISTINCT, and for these what asking the condition of
  * one object costs. In a query of a collection each changed object that is in it costs a look at the links besides, a
- * tenth of a nanosecond each; O(log n) in one of a set. Everything else (DISTINCT of a collection, a range of an index
- * that is filtered, objects more than one link behind mixed values) is asked anew after a change of something that it
- * reads, for the price of asking, and compared with what was found before: O(k) for k objects. Memory: 8 bytes for each
- * object found, and 1 for each element of a collection; with LIMIT, OFFSET or DISTINCT for each that would be found
- * without.
+ * tenth of a nanosecond each; O(log n) in one of a set. Everything else (steps behind DISTINCT of a collection, a
+ * condition behind LIMIT, objects more than one link behind mixed values) is asked anew after a change of something
+ * that it reads, for the price of asking, and compared with what was found before: O(k) for k objects. Memory: 8 bytes
+ * for each object found, and 1 for each element of a collection; with LIMIT, OFFSET or DISTINCT for each that would be
+ * found without, and 150 for each value that DISTINCT finds in a collection.
  * What functions gave that the condition calls is kept: they are called again, inside of delivering, for objects of
  * which something was written that it reads, and for all that satisfy it where SORT or DISTINCT call them.
  *

@@ -348,8 +348,8 @@ static void run_list_query(bench *b, result *r) {
     check(objstore_close(l.handle));
 }
 
-// Of a list of N ints, from 0 to 99, those below 60 in their order, or the least ten of them, or each value once: one in
-// the middle gets another value.
+// Of a list of N ints, from 0 to 99, those below 60 in their order, or the least ten of them, or each value once: one
+// in the middle gets another value.
 static void run_values(bench *b, const char *name, const char *text, result *r) {
     enum { piece = 1000 };
     const size_t count = b->data->count, rounds = repetitions(b, 10);

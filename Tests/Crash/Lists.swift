@@ -245,6 +245,19 @@ private final class ListHistory {
             }
             return Array(model.sorted(model.firsts(part) { [$0.number] }) { model.rank($0) ?? -1 }.prefix(6))
         },
+        Reader("part of stretch", ([1, 0], from: [1], to: [4]), "number > 20 AND tag.rank != 3") { model in
+            model.sorted { ($0.mark, $0.number) < ($1.mark, $1.number) }.filter {
+                let item = model.items[$0]!
+                return (1...4).contains(item.mark) && item.number > 20 && model.rank(item) != 3
+            }
+        },
+        Reader("least of stretch", ([0], from: [10], to: [90]), "mark < 3 SORT(mark DESC) LIMIT(4)") { model in
+            let part = model.sorted { $0.number < $1.number }.filter {
+                let item = model.items[$0]!
+                return (10...90).contains(item.number) && item.mark < 3
+            }
+            return Array(model.sorted(part) { -$0.mark }.prefix(4))
+        },
         Reader("page of stretch", ([0], from: [15], to: [85]), "OFFSET(2)") { model in
             Array(
                 model.sorted { $0.number < $1.number }.filter { (15...85).contains(model.items[$0]!.number) }.dropFirst(

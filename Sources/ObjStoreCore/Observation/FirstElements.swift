@@ -1,5 +1,5 @@
-/// Which elements of a sequence are the first ones with their values, followed: DISTINCT of a collection, where an element
-/// is known by nothing but its place.
+/// Which elements of a sequence are the first ones with their values, followed: DISTINCT of a collection, in which an
+/// element is known by nothing but its place.
 ///
 /// ```
 ///  elements    b    a    b    c    a        b: 2 elements, the first is 10
@@ -8,9 +8,9 @@
 ///
 ///  c comes to the front: its label is 0, and the one with 30 is not the first any more
 /// ```
-/// Labels are numbers of the first ones, which ascend, with gaps; so places may change without anybody who knows them. A
-/// byte for each element, and some 150 for each value. A step costs O(log n) for each element that comes or goes. Where
-/// the first one with a value goes, and there are others, the next one is looked for behind it.
+/// Labels are numbers of the first ones, which ascend, with gaps: they stay where places change. A byte for each
+/// element, and some 150 for each value. A step costs O(log n) for each element that comes or goes. Where the first one
+/// with a value goes, and there are others, the next one is looked for behind it.
 struct FirstElements {
     private struct Known {
         /// Of the first one; nil: it is being looked for.

@@ -434,9 +434,11 @@ package struct ObserverScope: Sendable {
     ) throws(StoreError) -> ClassChanges {
         var result = ClassChanges(maskWords: changes.maskWords)
         result.isFromOtherProcess = isFromOtherProcess(reader)
-        let unordered = Query(query.classID, storeTag: query.storeTag, query.predicate, parts: [query])
-        let old = try QueryRun(unordered, .version(reader.from)).keys()
-        let new = try QueryRun(unordered, .version(reader.to)).keys()
+        let unordered = Query(
+            query.classID, storeTag: query.storeTag, query.predicate,
+            of: query.origin.stretch.map { .stretch($0) } ?? .objects, parts: [query])
+        let old = try QueryRun(unordered, .version(reader.from)).keys().ascending()
+        let new = try QueryRun(unordered, .version(reader.to)).keys().ascending()
         var left = 0, right = 0
         while left < old.count || right < new.count {
             if right == new.count || left < old.count && old.keys[left] < new.keys[right] {
@@ -469,7 +471,7 @@ package struct ObserverScope: Sendable {
         // What comes later goes first, and the order before it decides where that does not.
         var order: [SortKey] = [], firsts = FirstsOrders(), part = Range.uncut
         if let stretch = query.origin.stretch {
-            if query.steps.isEmpty { return .stretch }
+            if query.steps.isEmpty && query.predicate.isTrue { return .stretch }
             guard let own = stretch.order else { return .list }
             order = own
         }

@@ -10,7 +10,6 @@ package final class Query: Sendable {
     /// Of the store that it was made for; 0: it was made inside, for a view.
     let storeTag: UInt32
     let predicate: Predicate
-    /// Of a part of an index the predicate is true.
     let origin: QueryOrigin
     let steps: [QueryStep]
     /// What it was made of, with the bytes that the predicate and the steps point to; nil: of no nodes.
@@ -79,7 +78,7 @@ package final class Query: Sendable {
                 .notSupported, "\(next.origin.name) is no condition that objects of another query can satisfy")
         }
         let tag = storeTag == 0 ? next.storeTag : storeTag
-        if origin.takesCondition && (steps.allSatisfy(\.isSort) || InjectedBug.active(.queryJoinedBefore)) {
+        if steps.allSatisfy(\.isSort) || InjectedBug.active(.queryJoinedBefore) {
             return Query(
                 classID, storeTag: tag, try predicate.and(next.predicate), of: origin, steps: steps + next.steps,
                 tree: try joinedTree(next), names: next.names ?? names, parts: [self, next])
@@ -154,7 +153,7 @@ package final class Query: Sendable {
 
     /// Condition and steps of the nodes, which end with a `query` or are a condition.
     private var split: (condition: ArraySlice<QueryNode>, steps: ArraySlice<QueryNode>, count: Int)? {
-        guard origin.takesCondition else { return nil }
+        guard origin.stretch == nil else { return nil }
         guard let nodes = tree?.nodes else { return isWhole ? ([], [], 0) : nil }
         guard let last = nodes.last, last.kind == .query else { return (nodes[...], [], 0) }
         guard let shape = try? QueryShape(nodes) else { return nil }

@@ -11,9 +11,6 @@ enum QueryOrigin: Sendable {
     var stretch: IndexStretch? { if case .stretch(let stretch) = self { stretch } else { nil } }
     var collection: CollectionID? { if case .collection(let collection) = self { collection } else { nil } }
 
-    /// A condition can be asked of its objects before the steps.
-    var takesCondition: Bool { stretch == nil }
-
     /// For messages.
     var name: String {
         switch self {

@@ -6,9 +6,9 @@
 ///                  Genf              9      14       77      objects 15, sum 83
 /// ```
 /// Counts, sums and averages are added to and taken from, least and greatest values replaced: see `GroupTotals`. Where
-/// the first object of a group goes, the next one is looked for behind it; of objects in an order of their own the first
-/// ones are followed beside the groups, by a DISTINCT. Where the one goes that has the least value, the groups are found
-/// anew, and from then on the next ones are kept: see `BestValues`.
+/// the first object of a group goes, the next one is looked for behind it; of objects in an order of their own the
+/// first ones are followed beside the groups, by a DISTINCT. Where the one goes that has the least value, the groups
+/// are found anew, and from then on the next ones are kept: see `BestValues`.
 /// HAVING, SORT, LIMIT and columns are then made of all groups as always: a step costs O(g) of the g groups, whatever
 /// the objects.
 struct FollowedGroups {

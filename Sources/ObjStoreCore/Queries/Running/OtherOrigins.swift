@@ -3,15 +3,15 @@ extension QueryRun {
     /// How many satisfy the condition.
     func foundElsewhere() throws(StoreError) -> Int {
         switch query.origin {
-        case .stretch(let stretch): return try trees.count(in: stretch)
+        case .stretch(let stretch) where query.predicate.isTrue: return try trees.count(in: stretch)
         case .collection(let id) where query.predicate.isTrue: return try trees.count(in: id)
-        case .collection, .objects: return try keysElsewhere(first: .max).count
+        case .stretch, .collection, .objects: return try keysElsewhere(first: .max).count
         }
     }
 
     /// The key of the first that satisfies the condition.
     func firstElsewhere() throws(StoreError) -> Int64? {
-        if let stretch = query.origin.stretch { return try trees.first(in: stretch) }
+        if query.predicate.isTrue, let stretch = query.origin.stretch { return try trees.first(in: stretch) }
         let keys = try keysElsewhere(first: 1)
         return keys.count > 0 ? keys.keys[0] : nil
     }
@@ -20,7 +20,9 @@ extension QueryRun {
     func keysElsewhere(first limit: Int) throws(StoreError) -> KeyBuffer {
         switch query.origin {
         case .objects: return try satisfying(first: limit)
-        case .stretch(let stretch): return try trees.keys(in: stretch, first: limit)
+        case .stretch(let stretch):
+            if query.predicate.isTrue { return try trees.keys(in: stretch, first: limit) }
+            return try satisfying(among: try trees.keys(in: stretch, first: .max), first: limit)
         case .collection(let id):
             if query.predicate.isTrue { return try trees.keys(in: id, first: limit) }
             let list = try trees.keys(in: id, first: .max)

@@ -124,6 +124,7 @@ extension QueryRun {
         case .stretch(let stretch):
             plan.access = .range
             plan.estimate = try trees.count(in: stretch)
+            if !query.predicate.isTrue { plan.filter = describe(query.predicate, names) }
             return
         case .collection(let id):
             plan.access = .collection
