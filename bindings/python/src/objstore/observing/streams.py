@@ -187,7 +187,10 @@ class AnyStream(AnyToken, Generic[C], ClosingBlock):
         now is in it or not."""
         versions: int = self._token.lag
         waiting = list(self._arrivals.changes)
-        return versions + (waiting[-1].to_version - waiting[0].from_version if waiting else 0)
+        if not waiting:
+            return versions
+        # the token counts what its handler is told until that returns, and it may be in here
+        return self._store.statistics().published_version - waiting[0].from_version
 
     def bookmark(self) -> bytes:
         """Names the version that was taken from the stream: that of the change that is worked on, or, where nothing is,
