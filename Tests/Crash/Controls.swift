@@ -402,37 +402,53 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
     return finding(child.finish().text, prefix: "at ")
 }
 
-/// In what needs no machine: courses of a queue, histories of silent transactions.
+/// In what needs no machine: courses of a queue, histories that are told by their seeds.
 private func findByItself(_ control: Control) -> Finding {
-    func violation() -> String? {
-        var told = 0
-        if control.isPaths { return pathViolation(seeds: 1..<20, told: &told) }
-        var counts = CollectionCounts()
-        if control.isLists { return listViolation(seeds: 1..<60, told: &told) }
-        if control.isSections { return sectionViolation(seeds: 1..<60, told: &told) }
-        if control.isObservers { return observersViolation(seeds: 1..<12) }
-        if control.isCollections { return collectionViolation(seeds: 1..<20, counts: &counts) }
-        return control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60)
+    let kind: String, seeds: Range<UInt64>, violation: (Range<UInt64>) -> String?
+    if control.isPaths {
+        (kind, seeds) = ("observed paths", 1..<20)
+        violation = { seeds in
+            var told = 0
+            return pathViolation(seeds: seeds, told: &told)
+        }
+    } else if control.isLists {
+        (kind, seeds) = ("observed lists", 1..<60)
+        violation = { seeds in
+            var told = 0
+            return listViolation(seeds: seeds, told: &told)
+        }
+    } else if control.isSections {
+        (kind, seeds) = ("observed sections", 1..<60)
+        violation = { seeds in
+            var told = 0
+            return sectionViolation(seeds: seeds, told: &told)
+        }
+    } else if control.isCollections {
+        (kind, seeds) = ("observed collections", 1..<20)
+        violation = { seeds in
+            var counts = CollectionCounts()
+            return collectionViolation(seeds: seeds, counts: &counts)
+        }
+    } else if control.isObservers {
+        (kind, seeds, violation) = ("observers", 1..<12, observersViolation)
+    } else if control.isQueue {
+        (kind, seeds, violation) = ("courses of a queue", 1..<2, { _ in queueViolation(depth: 5) })
+    } else {
+        (kind, seeds, violation) = ("silent transactions", 1..<60, silenceViolation)
     }
-    let kind =
-        control.isQueue
-        ? "courses of a queue"
-        : control.isLists
-            ? "observed lists"
-            : control.isSections
-                ? "observed sections"
-                : control.isPaths
-                    ? "observed paths"
-                    : control.isCollections
-                        ? "observed collections" : control.isObservers ? "observers" : "silent transactions"
     let child = ChildProcess.start { send in
         send("in \(kind)\n")
-        InjectedBug.set(control.bug, true)
-        let found = violation()
-        InjectedBug.set(control.bug, false)
-        guard let found, control.names(found) else { return send("missed: \(found ?? "clean")\n") }
-        let clean = violation()
-        send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(found)\n")
+        for seed in seeds {
+            InjectedBug.set(control.bug, true)
+            let found = violation(seed..<seed + 1)
+            InjectedBug.set(control.bug, false)
+            guard let found else { continue }
+            guard control.names(found) else { return send("missed: \(found)\n") }
+            // The same seeds.
+            let clean = violation(seeds.lowerBound..<seed + 1)
+            return send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(found)\n")
+        }
+        send("missed: clean\n")
     }
     return finding(child.finish().text, prefix: "in ")
 }
