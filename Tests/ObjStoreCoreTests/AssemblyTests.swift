@@ -552,7 +552,7 @@ import ObjStoreCore
         }
     }
 
-    @Test(arguments: [UInt64(1), 2, 3, 4]) func randomDescriptions(seed: UInt64) throws {
+    @Test(arguments: [UInt64(1), 2]) func randomDescriptions(seed: UInt64) throws {
         let fixture = try Fixture(seed: seed)
         for number in 0..<800 {
             try fixture.step()

@@ -193,7 +193,7 @@ import ObjStoreCore
         }
     }
 
-    @Test(arguments: 1...4) func treesAgainstLoops(seed: UInt64) throws {
+    @Test(arguments: 1...UInt64(2 * testScale)) func treesAgainstLoops(seed: UInt64) throws {
         var items = try Items(seed: seed)
         var tx = try items.store.begin()
         try items.create(9000, tx)

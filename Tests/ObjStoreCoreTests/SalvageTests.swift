@@ -646,7 +646,7 @@ import ObjStoreCore
     // MARK: Random damage
 
     /// Whatever bits flip: no crash, and no value that is neither the right one nor said to be lost.
-    @Test(arguments: 0..<12) func randomBitFlips(seed: Int) throws {
+    @Test(arguments: 0..<6) func randomBitFlips(seed: Int) throws {
         var random = SalvageFixture.Numbers(seed: UInt64(seed))
         for _ in 0..<10 * testScale {
             let subject = try [SalvageTests.killed, SalvageTests.small, SalvageTests.compacted, SalvageTests.small][

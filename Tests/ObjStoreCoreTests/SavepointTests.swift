@@ -204,7 +204,7 @@ import WholeModel
         }
     }
 
-    @Test(arguments: [1, 2, 3, 4] as [UInt64], [false, true]) func historiesAgainstModels(
+    @Test(arguments: [1, 2] as [UInt64], [false, true]) func historiesAgainstModels(
         seed: UInt64, spills: Bool
     ) throws {
         let fixture = try Fixture(seed: seed, spills: spills)

@@ -10,7 +10,7 @@ import WholeModel
     private static let seeds: [UInt64] = {
         func number(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }
         if let seed = number("WHOLE_SEED") { return [seed] }
-        return Array(1...(number("WHOLE_SEEDS") ?? 12))
+        return Array(1...(number("WHOLE_SEEDS") ?? 7))
     }()
 
     @Test(arguments: seeds)

@@ -16,7 +16,7 @@ import pytest
 import objstore
 from objstore import Model, field
 
-ROUNDS = 100
+ROUNDS = 50
 SECONDS = 60  # only where something hangs
 
 

@@ -792,7 +792,7 @@ def test_no_query_stays_open(store, monkeypatch):
     ask()
     monkeypatch.setattr(queries, "make", making)
     files = ("queries.py", "views.py", "results.py", "c_values.py", "handles.py", "bindings.py")
-    for where, _ in at_every_byte_code(ask, files, 19, 0):
+    for where, _ in at_every_byte_code(ask, files, 43, 0):
         gc.collect()
         view = store._reader()
         answers = {count(handle, view.handle, ctypes.byref(ctypes.c_uint64())) for handle in made}
