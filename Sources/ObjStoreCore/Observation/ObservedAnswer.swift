@@ -5,21 +5,21 @@ struct ObservedAnswer {
     /// Positions in an answer in the order of creation, whose objects alone decide whether they are in it.
     private var ranks: KeyRanks?
     /// Any other answer: as it was found. Nil: it is found when it is needed.
-    private var list: KeyBuffer?
+    var list: KeyBuffer?
     /// What is followed in an order.
-    private var following: Following?
+    var following: Following?
     /// How often a part of an order was found anew.
-    private var asked = 0
+    var asked = 0
     /// Of one in sections, as it was found, with the list where that is a part of an order; nil: it is followed, or
     /// found when it is needed.
-    private var sections: SectionList?
+    var sections: SectionList?
     /// Of rows, as they were found; nil: they are found when they are needed.
-    private var rows: ObservedRows?
+    var rows: ObservedRows?
     /// From so many times on it is followed: the whole order has to be found for that, and kept.
-    private static let mostAsked = 8
+    static let mostAsked = 8
 
     /// A box: most answers have none, and there may be very many.
-    private indirect enum Following {
+    indirect enum Following {
         /// The whole order; of an answer that is all of it, in place of the list.
         case order(OrderedKeys)
         /// The same of the first objects with their values, and of which these are.
@@ -32,20 +32,20 @@ struct ObservedAnswer {
         case matches(KeyBuffer)
         /// Plain values, in place of the rows.
         case values(FollowedValues)
-        /// Beside rows: the objects that they are groups of.
+        /// Beside rows: the objects that they are groups of, or the first one of each group.
         case objects(ObservedAnswer)
     }
 
-    private var order: OrderedKeys? {
+    var order: OrderedKeys? {
         switch following {
         case .order(let order), .firsts(let order, _): order
         case .elements, .sections, .matches, .values, .objects, nil: nil
         }
     }
     /// Of each DISTINCT.
-    private var firsts: [FollowedFirsts] { if case .firsts(_, let firsts) = following { firsts } else { [] } }
-    private var elements: FollowedElements? { if case .elements(let elements) = following { elements } else { nil } }
-    private var followed: FollowedSections? { if case .sections(let sections) = following { sections } else { nil } }
+    var firsts: [FollowedFirsts] { if case .firsts(_, let firsts) = following { firsts } else { [] } }
+    var elements: FollowedElements? { if case .elements(let elements) = following { elements } else { nil } }
+    var followed: FollowedSections? { if case .sections(let sections) = following { sections } else { nil } }
 
     typealias Part = (reader: ChangeReader, isSilent: Bool)
 
@@ -166,7 +166,7 @@ struct ObservedAnswer {
     /// nothing that it reads was written.
     ///
     /// - Parameter list: what it found before.
-    private mutating func askAgain(
+    mutating func askAgain(
         _ scope: ObserverScope, _ list: KeyBuffer, _ reader: ChangeReader
     ) throws(StoreError) -> KeyBuffer? {
         guard scope.keepsMatches, try scope.mayDiffer(after: reader) else { return nil }
@@ -179,220 +179,7 @@ struct ObservedAnswer {
         return found
     }
 
-    /// Rows, which are found anew where something that they depend on was written.
-    private mutating func advanceRows(
-        _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
-    ) throws(StoreError) -> Step? {
-        if parts.count == 1, !parts[0].isSilent, let step = try advanceValues(scope, before, parts[0].reader) {
-            return step
-        }
-        let known = if let rows { rows } else { try ObservedRows.found(scope, nil, in: before) }
-        if parts.count == 1, !parts[0].isSilent {
-            let reader = parts[0].reader
-            if let step = try advanceGroups(scope, known, before, reader) { return step }
-            if let step = try advanceGrouped(scope, known, before, reader) { return step }
-        }
-        following = nil
-        var step = try ListStep(scope, known, parts)
-        for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
-        let told = try step.told()
-        rows = step.list
-        guard let told else { return nil }
-        var result = Step(told, parts, isOwnerDeleted: step.isOwnerDeleted)
-        result.rows = ChangedRows(before: known, after: step.list)
-        result.keys = told.keys
-        return result
-    }
-
-    /// Groups of which few objects have changed; nil: other rows.
-    private mutating func advanceGroups(
-        _ scope: ObserverScope, _ known: ObservedRows, _ before: Snapshot, _ reader: ChangeReader
-    ) throws(StoreError) -> Step?? {
-        guard let followed = scope.followedGroups, var groups = known.groups else { return nil }
-        let query = followed.query, most = groups.mostChanges, own = reader.classes[scope.classID]
-        guard own.map({ $0.deleted.count + $0.inserted.count + $0.modified.count <= most }) ?? true,
-            let few = try few(of: groups.objects, scope, before, reader)
-        else { return nil }
-        rows = known
-        let isBehindKeys = query.looksBehindKeys && scope.reads.concern(reader.classes, reader.to.schema)
-        let changed = few?.changed ?? ClassChanges(maskWords: 0)
-        if changed.deleted.count + changed.inserted.count + changed.modified.count > most { return nil }
-        var firsts: ObservedAnswer?, list: KeyBuffer?
-        if let order = followed.firsts {
-            if case .objects(let known)? = following { firsts = known } else { firsts = try groups.firstObjects(order) }
-            // One owner: changed in place. Where that fails it is found again.
-            following = nil
-            if try firsts?.advance(order, from: before, reader) != nil {
-                list = try firsts?.knownList(order, reader.to)
-            }
-        }
-        let isTouched = few != nil || isBehindKeys || list != nil
-        if isTouched, try !groups.advance(query, changed, list, from: before, to: reader.to) {
-            if groups.hasLostBest { followed.hasLostBest() }
-            return nil
-        }
-        following = firsts.map { .objects($0) }
-        if !isTouched || !groups.isChanged { return .some(nil) }
-        let found = ObservedRows(try groups.found(query, .version(reader.to)))
-        let step = try rowsStep(scope, known, found, reader)
-        rows = found
-        return .some(step)
-    }
-
-    /// What leads from a table to another one; nil: nothing.
-    private func rowsStep(
-        _ scope: ObserverScope, _ known: ObservedRows, _ found: ObservedRows, _ reader: ChangeReader
-    ) throws(StoreError) -> Step? {
-        var told = try known.difference(to: found, scope, ModifiedObjects(), maskWords: 0)
-        told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
-        if told.changes.isEmpty { return nil }
-        var step = Step(told, [(reader, false)])
-        step.rows = ChangedRows(before: known, after: found)
-        return step
-    }
-
-    /// Plain values of a collection that little has happened to; nil: other rows.
-    private mutating func advanceValues(
-        _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
-    ) throws(StoreError) -> Step?? {
-        guard case .values(let query)? = scope.rows, let followable = query.followable,
-            try before.schemaRef() == reader.to.schemaRef(), scope.isAskable(in: before.schema)
-        else { return nil }
-        if try !scope.mayDiffer(after: reader) { return .some(nil) }
-        guard try scope.hasOwner(in: before), try scope.hasOwner(in: reader.to),
-            let splices = try reader.splices(
-                of: try CollectionScope(query.collection, .own, in: before, tag: query.storeTag))
-        else { return nil }
-        var followed: FollowedValues
-        let old = try ValueRun(query, .version(before)), new = try ValueRun(query, .version(reader.to))
-        if case .values(let known)? = following {
-            followed = known
-        } else {
-            asked += 1
-            // The first ones are found at once.
-            if asked < (followable.isStart ? ObservedAnswer.mostAsked : 1) { return nil }
-            asked = 0
-            guard let found = try FollowedValues(followable, old, scope) else { return unfollowed() }
-            followed = found
-        }
-        // One owner: changed in place. Where that fails it is found again.
-        (following, rows) = (nil, nil)
-        guard var told = try followed.advance(followable, scope, from: old, to: new, splices) else {
-            return unfollowed()
-        }
-        following = .values(followed)
-        told.changes.isFromOtherProcess = scope.isFromOtherProcess(reader)
-        if told.changes.isEmpty { return .some(nil) }
-        var step = Step(told, [(reader, false)])
-        step.keys = told.keys
-        return .some(step)
-    }
-
-    /// What could not be followed would not be the next time.
-    private mutating func unfollowed() -> Step?? {
-        asked = -ObservedAnswer.mostAsked
-        return nil
-    }
-
-    /// Groups of a part of an order, which is followed; nil: other rows.
-    private mutating func advanceGrouped(
-        _ scope: ObserverScope, _ known: ObservedRows, _ before: Snapshot, _ reader: ChangeReader
-    ) throws(StoreError) -> Step?? {
-        guard let grouped = scope.grouped, case .table(let query)? = scope.rows,
-            try before.schemaRef() == reader.to.schemaRef()
-        else { return nil }
-        rows = known
-        if try !scope.mayDiffer(after: reader) { return .some(nil) }
-        var objects: ObservedAnswer
-        if case .objects(let answer)? = following {
-            objects = answer
-        } else {
-            objects = try ObservedAnswer(grouped, in: before)
-        }
-        // One owner: changed in place. Where that fails it is found again.
-        following = nil
-        let isChanged = try objects.advance(grouped, from: before, reader) != nil
-        let list = try objects.knownList(grouped, reader.to)
-        if !isChanged {
-            following = .objects(objects)
-            return .some(nil)
-        }
-        let found = try ObservedRows.found(query, of: list, in: reader.to)
-        let step = try rowsStep(scope, known, found, reader)
-        (rows, following) = (found, .objects(objects))
-        return .some(step)
-    }
-
-    /// Sections that are found anew, of a list that is followed where that is a part of an order.
-    private mutating func advanceSections(
-        _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
-    ) throws(StoreError) -> Step? {
-        let known = try knownSections(scope, before)
-        var step = try ListStep(scope, known, parts)
-        do throws(StoreError) {
-            let found = try followPart(of: known, scope, before, parts)
-            for (reader, isSilent) in parts {
-                var next = found
-                if next == nil { next = try askAgain(scope, step.list.list, reader) }
-                try step.add(reader, isSilent: isSilent, found: next)
-            }
-        } catch {
-            // It may be of another version than the sections.
-            (list, following) = (nil, nil)
-            throw error
-        }
-        let told = try step.told()
-        sections = step.list
-        if followed != nil { following = nil }
-        return told.map { Step($0, parts, isOwnerDeleted: step.isOwnerDeleted) }
-    }
-
-    /// The list after a step, where it is a part of an order that is followed; nil: it is found where it is wanted.
-    private mutating func followPart(
-        of known: SectionList, _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
-    ) throws(StoreError) -> KeyBuffer? {
-        guard let part = scope.part, part != 0..<Int.max else { return nil }
-        guard parts.count == 1 else {
-            (list, following) = (nil, nil)
-            return nil
-        }
-        guard try scope.mayDiffer(after: parts[0].reader) else { return nil }
-        if list == nil && order == nil { list = known.list }
-        if try advanceOrder(scope, before, parts[0].reader) == nil {
-            (list, following) = (try scope.keys(in: parts[0].reader.to), nil)
-        }
-        return try knownList(scope, parts[0].reader.to)
-    }
-
-    /// Sections by what the objects themselves have, of an answer that these decide; nil: others.
-    private mutating func advanceFollowed(
-        _ scope: ObserverScope, _ sections: SectionScope, _ before: Snapshot, _ reader: ChangeReader
-    ) throws(StoreError) -> Step?? {
-        guard let keys = sections.order(of: scope.way),
-            let few = try few(of: followed?.count ?? self.sections?.objectCount ?? 0, scope, before, reader)
-        else { return nil }
-        guard let (changed, isTold, resorted) = few else { return .some(nil) }
-        var followed: FollowedSections
-        if let known = self.followed {
-            followed = known
-        } else {
-            followed = try FollowedSections(try knownSections(scope, before), sections.order)
-        }
-        // One owner: changed in place. Where that fails it is found again.
-        (following, self.sections, list) = (nil, nil, nil)
-        let told = try followed.advance(
-            scope, sections, keys, from: before, to: reader.to, (changed, isTold, resorted))
-        following = .sections(followed)
-        return .some(told.changes.isEmpty ? nil : Step(told, [(reader, false)]))
-    }
-
-    private func knownSections(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> SectionList {
-        if let sections { return sections }
-        if let followed { return try followed.list() }
-        return try SectionList.found(scope, nil, in: known)
-    }
-
-    private func knownList(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> KeyBuffer {
+    func knownList(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> KeyBuffer {
         if let list { return list }
         if let order {
             switch scope.way {
@@ -405,7 +192,7 @@ struct ObservedAnswer {
     }
 
     /// One in an order of which few objects have changed; nil: another one.
-    private mutating func advanceOrder(
+    mutating func advanceOrder(
         _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
         guard let part = scope.part,
@@ -453,7 +240,7 @@ struct ObservedAnswer {
     }
 
     /// One of the elements of a list, set or map, to which little has happened; nil: another one.
-    private mutating func advanceElements(
+    mutating func advanceElements(
         _ scope: ObserverScope, _ order: ElementsOrder, _ part: Range<Int>, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> Step?? {
         guard let found = try few(of: elements?.count ?? list?.count ?? 0, scope, before, reader) else { return nil }
@@ -505,7 +292,7 @@ struct ObservedAnswer {
     }
 
     /// What is to be told of a part.
-    private func cut(
+    func cut(
         _ before: KeyBuffer, _ after: KeyBuffer, _ scope: ObserverScope, _ few: FewChanges
     ) throws(StoreError) -> ToldDifference {
         var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
@@ -525,7 +312,7 @@ struct ObservedAnswer {
 
     /// What was changed of an answer of so many objects, and of which modifications it is told (nil: of all); nil: too
     /// much to look at each, and inside of that: nothing.
-    private func few(
+    func few(
         of count: Int, _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
     ) throws(StoreError) -> FewChanges?? {
         guard try before.schemaRef() == reader.to.schemaRef() else { return nil }
@@ -574,7 +361,7 @@ extension ObservedAnswer.Step {
         self.listBefore = listBefore
     }
 
-    fileprivate init(_ told: ToldDifference, _ parts: [ObservedAnswer.Part], isOwnerDeleted: Bool = false) {
+    init(_ told: ToldDifference, _ parts: [ObservedAnswer.Part], isOwnerDeleted: Bool = false) {
         self.init(
             changes: told.changes, indices: told.indices, isCompared: parts.contains { $0.reader.isCompared },
             isOwnerDeleted: isOwnerDeleted, sections: told.sections)

@@ -190,7 +190,19 @@ struct WatchedKind: Sendable {
         part(of: "named", "tag.number >= 10") { model, list in
             list.filter { (model.tag(of: model[.item, $0]!)?.number ?? 0) >= 10 }
         },
+        part(of: "items", "DISTINCT(tag.number)") { model, list in
+            firsts(list) { model.tag(of: model[.item, $0]!)?.number }
+        },
+        part(of: "crew", "~number > 5 SORT(~number DESC) DISTINCT(tag.number) LIMIT(3)") { model, list in
+            let all = model.sorted(list.filter { model[.item, $0]!.number > 5 }, .item) { $1.number < $0.number }
+            return Array(firsts(all) { model.tag(of: model[.item, $0]!)?.number }.prefix(3))
+        },
     ]
+
+    private static func firsts(_ list: [Int64], by value: (Int64) -> Int64?) -> [Int64] {
+        var values: Set<Int64?> = []
+        return list.filter { values.insert(value($0)).inserted }
+    }
 
     private static let items: [WatchedKind] = [
         asked(.item, "~number < 50") { $0.keys(.item) { $0.number < 50 } },
