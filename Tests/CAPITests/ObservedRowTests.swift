@@ -10,6 +10,8 @@ private final class Told {
     var kept: OpaquePointer?
     var keeps = false
     var isOfTable = true, isOfRows = true
+    /// Of rows that are objects, those that were modified.
+    var objects: (([objstore_object]) -> Void)?
     /// What the handler does besides.
     var deed: (() throws -> Void)?
 
@@ -18,6 +20,7 @@ private final class Told {
         do {
             if told.keeps { try ok(objstore_changes_keep(changes, &told.kept)) }
             if told.isOfRows { told.lines.append(try told.describe(changes)) }
+            told.objects?(try ObservedCopy.objects(changes, .OBJSTORE_MODIFICATIONS))
             try told.deed?()
         } catch { told.lines.append("\(error)") }
         return .OBJSTORE_OK
@@ -204,6 +207,61 @@ private final class Told {
         try dogs.deliver()
         #expect(told.take() == ["-2 | 5 Bern, 6 Genf"])
         try dogs.close()
+    }
+
+    /// What C has for a view of some of an object under other names: a table, whose rows are objects.
+    @Test("A103: a view under other names, read, set and observed") func a103() throws {
+        let named = try NamedStore(nil, memory: "") { schema in
+            for (name, properties) in [("Address", ["city", "street"]), ("Person", ["firstName", "lastName"])] {
+                try ok(objstore_schema_add_class(schema, text(name)))
+                for property in properties {
+                    try ok(
+                        objstore_schema_add_property(schema, text(name), text(property), .OBJSTORE_KIND_STRING, 0))
+                }
+            }
+            try ok(
+                objstore_schema_add_link(
+                    schema, text("Person"), text("address"), text("Address"), UInt32(OBJSTORE_PROPERTY_NULLABLE)))
+        }
+        let store = named.store, told = Told()
+        let (address, jason) = try writing(store) { tx in
+            let address = try named.from(tx, "Address", ["city": "Zurich", "street": "Limmatquai"])
+            let jason = try named.from(tx, "Person", ["firstName": "Jason", "lastName": "Bourne"])
+            try ok(objstore_set(tx, jason, named["Person.address"], objstore_link(address)))
+            return (address, jason)
+        }
+        func set(_ object: objstore_object, _ property: String, _ value: String) throws {
+            try writing(store) { tx in try ok(objstore_set(tx, object, named[property], objstore_string(text(value)))) }
+            try ok(objstore_deliver(store, nil))
+        }
+        var token: OpaquePointer?, shown: [objstore_object] = []
+        told.objects = { shown = $0 }
+        try reading(store) { view in
+            let view = try query(view, jason.class_id, "SELECT(firstName AS name, address.city AS homeCity)")
+            try ok(
+                objstore_query_observe(
+                    view, store, UInt32(OBJSTORE_OBSERVE_INITIAL), Told.handler, told.me, Told.free, &token))
+            try ok(objstore_query_close(view))
+        }
+        try ok(objstore_deliver(store, nil))
+        #expect(told.take() == ["initial | Jason Zurich"])
+        // What is shown is an object, which is set.
+        try set(jason, "Person.firstName", "David")
+        #expect(told.take() == ["~0>0(0) | David Zurich"] && shown.map(\.key) == [jason.key])
+        try reading(store) { view in
+            var value = objstore_null(), buffer = objstore_buffer_init()
+            defer { _ = objstore_buffer_free(&buffer) }
+            try ok(objstore_get(view, shown[0], named["Person.firstName"], &buffer, &value))
+            expect(string(value) == "David")
+        }
+        try set(address, "Address.city", "Bern")
+        #expect(told.take() == ["~0>0(1) | David Bern"])
+        // What is not shown.
+        try set(jason, "Person.lastName", "Webb")
+        try set(address, "Address.street", "Aarstrasse")
+        #expect(told.take() == [])
+        try ok(objstore_token_close(token))
+        try ok(objstore_close(store))
     }
 
     @Test func valuesAreToldByThemselvesAndThoseOfMapsByKeys() throws {
