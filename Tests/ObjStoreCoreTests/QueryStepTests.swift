@@ -133,6 +133,50 @@ import ObjStoreCore
         try check(try items.store.openView())
     }
 
+    /// Around the sizes of lists and of values from which on values have a bucket each, by one key and by two.
+    @Test func sortsOfAllSizes() throws {
+        let tops: [Int64] = [1023, 1024, 2047, 2048, 4095], count = 16_390
+        var configuration = StoreConfiguration(), draft = SchemaDraft()
+        configuration.place = .memory("")
+        configuration.durability = .relaxed(milliseconds: 1000)
+        try draft.addClass("Item")
+        for name in ["id", "n"] + tops.map({ "m\($0)" }) { try draft.addProperty("Item", name, .int, []) }
+        configuration.schema = draft
+        let store = try Store.open(configuration), tx = try store.begin()
+        let cls = try tx.findClass("Item")
+        let properties = try (["id", "n"] + tops.map { "m\($0)" }).map { try tx.findProperty(cls, $0) }
+        var random = IndexRandom(12), rows: [[Int64]] = [], ids: [Int64: Int64] = [:]
+        for id in 0..<count {
+            // Some neighbours, some far apart, and both ends.
+            let numbers = tops.map { top in
+                id < 2 ? Int64(id) * top : Int64(random.below(id % 3 == 0 ? Int(top) + 1 : 300))
+            }
+            rows.append([Int64(id), Int64(random.below(5))] + numbers)
+            let values = rows[id].map { Value.int($0) }
+            let object = try properties.withUnsafeBufferPointer { properties in
+                try values.withUnsafeBufferPointer { try tx.create(cls, properties, $0.baseAddress!) }
+            }
+            ids[object.key] = Int64(id)
+        }
+        for size in [4095, 4096, 4097, 8191, 8192, 8193, 16_384] {
+            for (number, top) in tops.enumerated() {
+                for (text, isBefore) in [
+                    ("m\(top) ASC", { (a: [Int64], b: [Int64]) in a[2 + number] < b[2 + number] }),
+                    ("m\(top) DESC, n ASC", { a, b in (b[2 + number], a[1]) < (a[2 + number], b[1]) }),
+                    ("m\(top) ASC, n DESC", { a, b in (a[2 + number], b[1]) < (b[2 + number], a[1]) }),
+                ] {
+                    let found = try tx.find(try tx.query(cls, parsing: "id < \(size) SORT(\(text))")).list()
+                    let wanted = rows[..<size].sorted { a, b in isBefore(a, b) || !isBefore(b, a) && a[0] < b[0] }
+                    #expect(
+                        (0..<found.count).map { ids[found.keys[$0]] } == wanted.map { $0[0] },
+                        "\(size): \(text)")
+                }
+            }
+        }
+        try tx.cancel()
+        try store.close()
+    }
+
     /// A condition behind LIMIT is about what that has left; behind SORT it is one with that before.
     @Test func conditionsBehindSteps() throws {
         var items = try QueryTests.Items(seed: 5)

@@ -41,9 +41,7 @@ package enum PrefixSort {
         // Of many buckets, too: fewer rows than these are in them only where there are few in all.
         if count >= WatchedQuery.least, _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(0, work: count) }
         let significant = 64 &- differ.leadingZeroBitCount &- Int(indexBits)
-        // So that a bucket has a few rows.
-        let wanted = min(mostBits, max(4, (Int.bitWidth &- count.leadingZeroBitCount) &- 3))
-        let bits = min(wanted, significant), shift = UInt64(significant &- bits) &+ indexBits
+        let bits = min(Self.bits(count), significant), shift = UInt64(significant &- bits) &+ indexBits
         try withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 1 &<< bits) { (memory) throws(StoreError) in
             let ends = memory.baseAddress.unsafelyUnwrapped, mask = UInt64(1 &<< bits &- 1)
             ends.update(repeating: 0, count: 1 &<< bits)
@@ -72,7 +70,10 @@ package enum PrefixSort {
 
     static let mostInserted = 24
     /// Of a digit.
-    static let mostBits = 11
+    private static let mostBits = 11
+
+    /// By so many bits so many rows are put into buckets: a bucket has a few of them.
+    static func bits(_ count: Int) -> Int { min(mostBits, max(4, (Int.bitWidth &- count.leadingZeroBitCount) &- 3)) }
 
     private static func insert(_ rows: Rows, _ count: Int) {
         var place = 1

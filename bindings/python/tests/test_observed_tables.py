@@ -426,6 +426,37 @@ def test_a_class_that_is_dropped(path):
             token.close()
 
 
+def test_groups_of_what_nobody_has_any_more():
+    """Of nothing GROUP() is one row, and there is none where the owner of the list is deleted."""
+
+    class Item(objstore.Model):
+        n: int
+
+    class Box(objstore.Model):
+        items: list[Item]
+
+    with objstore.open(memory="", models=[Item, Box], durability="none") as store:
+        box = store.write(lambda tx: store.add(Box(items=[Item(n=3)])))
+        seen = []
+
+        def told(change):
+            seen.append((change.deletions, change.modifications, len(change.table), change.is_owner_deleted))
+
+        texts = ("GROUP() SELECT(@count, @sum.n)", "GROUP(n)", "SORT(n ASC) GROUP()", "SORT(n ASC) SELECT(n)")
+        tokens = [box.items.filter("").table(text).observe(told, initial=False) for text in texts]
+        store.write(lambda tx: box.items.clear())
+        store.deliver()
+        assert sorted(seen) == [([], [0], 1, False)] * 2 + [([0], [], 0, False)] * 2
+        seen.clear()
+        store.write(lambda tx: store.delete(box))
+        store.deliver()
+        assert sorted(seen) == [([], [], 0, True)] * 2 + [([0], [], 0, True)] * 2
+        store.write(lambda tx: store.add(Item(n=4)))
+        assert store.deliver() == 0
+        for token in tokens:
+            token.close()
+
+
 def test_as_a_table_that_moves(store, three):
     """In a notebook, and elsewhere by update()."""
     animals = store.objects(Animal)

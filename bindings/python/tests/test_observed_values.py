@@ -376,3 +376,45 @@ def test_as_a_table_that_moves(store, holder):
     for live in tables:
         live.close()
     assert store.statistics().observers == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "first", "second"),
+    [
+        ("things", '@self.@type == "int"', 1.0, 1),
+        ("named", '@self.@type == "int"', 1.0, 1),
+        ("doubles", "1.0 / @self > 0", -0.0, 0.0),
+    ],
+)
+def test_a_condition_behind_distinct(name, condition, first, second):
+    """It may tell values apart of which DISTINCT has one."""
+
+    class Odd(objstore.Model):
+        things: list[Any]
+        named: dict[str, Any]
+        doubles: list[float]
+
+    with objstore.open(memory="", models=[Odd], durability="none") as store:
+        odd = store.write(lambda tx: store.add(Odd()))
+        values = getattr(odd, name)
+        asked = values.filter("DISTINCT(@self)").filter(condition)
+        copy = []
+
+        def told(change):
+            for at in reversed(change.deletions):
+                del copy[at]
+            for at in change.insertions:
+                copy.insert(at, change.values[at])
+
+        with asked.observe(told):
+            for number in range(24):
+                value = first if number % 16 < 8 else second
+                with store.write():
+                    if name == "named":
+                        values[f"k{number % 12}"] = value
+                    elif number < 16:
+                        values.append(value)
+                    else:
+                        del values[0]
+                store.deliver()
+                assert copy == list(asked), number

@@ -50,8 +50,15 @@ extension TableRun {
             if let found = try FollowedGroups(groups, query) { return try found.found(query, trees) }
             followed?.cannot(following)
         }
-        let all = (0..<Int32(groups.keys.count)).map { $0 }, functions = query.callsFunctions ? FunctionRun(trees) : nil
-        let (table, keys) = try query.table(of: groups, all, functions, storeTag: trees.storeTag, named: true)
+        return try found(groups, (0..<Int32(groups.keys.count)).map { $0 })
+    }
+
+    /// The table without groups.
+    func foundNothing() throws(StoreError) -> FoundTable { try found(try groups(), []) }
+
+    private func found(_ groups: AskedGroups, _ list: [Int32]) throws(StoreError) -> FoundTable {
+        let functions = query.callsFunctions ? FunctionRun(trees) : nil
+        let (table, keys) = try query.table(of: groups, list, functions, storeTag: trees.storeTag, named: true)
         return FoundTable(table, of: keys, following: nil)
     }
 }

@@ -57,7 +57,11 @@ final class ObservedRows: FoundAnswer {
             let trees = TreeAccess.version(snapshot)
             switch asked {
             case .table(let query):
-                return ObservedRows([.table(try TableRun(query, trees).found(scope.followedGroups))], nil, [])
+                let run = try TableRun(query, trees)
+                // Of objects that nobody has any more there is no group, not even one of no keys.
+                let isThere = try scope.hasCollection(in: snapshot), isOver = query.grouping != nil && !isThere
+                return ObservedRows(
+                    [.table(try isOver ? run.foundNothing() : run.found(scope.followedGroups))], nil, [])
             case .values(let query):
                 let run = try ValueRun(query, trees)
                 return ObservedRows([.values(try run.found(), isMap: run.isOfMap)], nil, run.mask)

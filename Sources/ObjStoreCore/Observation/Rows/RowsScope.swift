@@ -99,8 +99,16 @@ extension ValueQuery {
 
 extension ObserverScope {
     /// How it is with the object whose values are observed.
-    func hasOwner(in snapshot: Snapshot) throws(StoreError) -> Bool {
-        guard let owner = rows?.owner, let cls = try? snapshot.schema.cls(owner.classID) else { return false }
+    func hasOwner(in snapshot: Snapshot) throws(StoreError) -> Bool { try has(rows?.owner, in: snapshot) }
+
+    /// The same with the one whose objects they are, if it is of a collection.
+    func hasCollection(in snapshot: Snapshot) throws(StoreError) -> Bool {
+        guard let collection = query.origin.collection else { return true }
+        return try has(collection.owner, in: snapshot)
+    }
+
+    private func has(_ owner: ObjectID?, in snapshot: Snapshot) throws(StoreError) -> Bool {
+        guard let owner, let cls = try? snapshot.schema.cls(owner.classID) else { return false }
         return try snapshot.trees.objects(cls).find(owner.key) != nil
     }
 

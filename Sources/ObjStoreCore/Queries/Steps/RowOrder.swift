@@ -245,7 +245,9 @@ final class RowOrder {
             }
             return try sortRuns(0..<count, by: 0, isExact: code.isExact)
         }
-        let isWhole = first.isExact && code.isExact && code.bits <= PrefixSort.mostBits && count >= RowOrder.leastApart
+        // Then a bucket has one value.
+        let isWhole =
+            first.isExact && code.isExact && code.bits <= PrefixSort.bits(count) && count >= RowOrder.leastApart
         if isWhole, columns.count > 1 {
             let next = try column(1), nextCode = try PrefixCode(next.prefixes, count, room: 64 - Int(indexBits))
             try forEachBucket(first.prefixes, code, holding: next.prefixes, nextCode) { (bucket) throws(StoreError) in
@@ -269,9 +271,7 @@ final class RowOrder {
         _ prefixes: UnsafeMutablePointer<UInt64>, _ code: PrefixCode, holding held: UnsafeMutablePointer<UInt64>,
         _ heldCode: PrefixCode, _ body: (Range<Int>) throws(StoreError) -> Void
     ) throws(StoreError) {
-        // So that a bucket has a few rows.
-        let wanted = min(PrefixSort.mostBits, max(4, (Int.bitWidth &- count.leadingZeroBitCount) &- 3))
-        let bits = min(wanted, code.bits), shift = UInt64(code.bits - bits)
+        let bits = min(PrefixSort.bits(count), code.bits), shift = UInt64(code.bits - bits)
         var ends = [Int](repeating: 0, count: 1 << bits)
         try ends.withUnsafeMutableBufferPointer { (ends) throws(StoreError) in
             try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in

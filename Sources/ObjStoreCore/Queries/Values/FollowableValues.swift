@@ -20,7 +20,8 @@ struct FollowableValues: Sendable {
         for step in all {
             let isCut = part != .uncut
             switch step {
-            case .filter(let predicate) where !isCut: tests.append(predicate)
+            // One behind DISTINCT may tell values apart that are equal.
+            case .filter(let predicate) where !isCut && !isDistinct: tests.append(predicate)
             // The first of equal ones is so in each order: they stand as they do in the collection.
             case .sort(let keys) where !isCut && order == nil && keys.count == 1:
                 guard FollowableValues.canSort(keys[0], kind, isOfMap: isOfMap) else { return nil }
