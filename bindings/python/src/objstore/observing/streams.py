@@ -8,7 +8,6 @@ from ..errors import Closed, Status, VersionGone
 from ..models.model import Model
 from ..native.callbacks import hand_on
 from ..native.handles import ClosingBlock
-from ..stores import store_info
 from ..writing.event_loops import running
 from ..writing.silent import AnyToken
 from . import delivery
@@ -191,9 +190,8 @@ class AnyStream(AnyToken, Generic[C], ClosingBlock):
         if not waiting:
             return versions
         # the token counts what its handler is told until that returns, and it may be in here
-        newest = store_info.statistics(self._store._open_handle()).published_version
         first: int = waiting[0].from_version
-        return newest - first
+        return self._store.statistics().published_version - first
 
     def bookmark(self) -> bytes:
         """Names the version that was taken from the stream: that of the change that is worked on, or, where nothing is,

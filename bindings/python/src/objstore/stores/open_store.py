@@ -26,7 +26,7 @@ from ..values.kinds import LINK
 from ..writing import event_loops
 from ..writing.current_thread import OWN_REFERENCES, count_references, current_task, here, tell
 from ..writing.transaction import Transaction
-from . import idle_stores, query_functions, query_watch, submitted
+from . import idle_stores, query_functions, query_watch, store_info, submitted
 from .creation import Factory
 from .frozen import Frozen, freeze
 from .opened import stores as _stores
@@ -240,6 +240,11 @@ class OpenStore(Factory, ClosingBlock):
         newest version. A loop that has begun keeps its own, as does what is frozen. A write that is open goes on."""
         self._open_handle()
         self._let_go()
+
+    # The file
+
+    def statistics(self) -> store_info.Statistics:
+        return store_info.statistics(self._open_handle())
 
     # For objects and results
 

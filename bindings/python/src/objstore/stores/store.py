@@ -430,9 +430,6 @@ class Store(OpenStore):
 
     # The file
 
-    def statistics(self) -> store_info.Statistics:
-        return store_info.statistics(self._open_handle())
-
     def pins(self) -> list[store_info.Pin]:
         """Which versions are held, by which process and since when, in all processes; the oldest version first."""
         return store_info.pins(self._open_handle())
