@@ -405,30 +405,23 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
 /// In what needs no machine: courses of a queue, histories that are told by their seeds.
 private func findByItself(_ control: Control) -> Finding {
     let kind: String, seeds: Range<UInt64>, violation: (Range<UInt64>) -> String?
+    func counting<Counts>(
+        from none: Counts, _ find: @escaping (Range<UInt64>, inout Counts) -> String?
+    ) -> (Range<UInt64>) -> String? {
+        { seeds in
+            var counts = none
+            return find(seeds, &counts)
+        }
+    }
     if control.isPaths {
-        (kind, seeds) = ("observed paths", 1..<20)
-        violation = { seeds in
-            var told = 0
-            return pathViolation(seeds: seeds, told: &told)
-        }
+        (kind, seeds, violation) = ("observed paths", 1..<20, counting(from: 0, pathViolation))
     } else if control.isLists {
-        (kind, seeds) = ("observed lists", 1..<60)
-        violation = { seeds in
-            var told = 0
-            return listViolation(seeds: seeds, told: &told)
-        }
+        (kind, seeds, violation) = ("observed lists", 1..<60, counting(from: 0, listViolation))
     } else if control.isSections {
-        (kind, seeds) = ("observed sections", 1..<60)
-        violation = { seeds in
-            var told = 0
-            return sectionViolation(seeds: seeds, told: &told)
-        }
+        (kind, seeds, violation) = ("observed sections", 1..<60, counting(from: 0, sectionViolation))
     } else if control.isCollections {
         (kind, seeds) = ("observed collections", 1..<20)
-        violation = { seeds in
-            var counts = CollectionCounts()
-            return collectionViolation(seeds: seeds, counts: &counts)
-        }
+        violation = counting(from: CollectionCounts(), collectionViolation)
     } else if control.isObservers {
         (kind, seeds, violation) = ("observers", 1..<12, observersViolation)
     } else if control.isQueue {

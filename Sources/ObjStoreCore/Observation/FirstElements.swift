@@ -67,10 +67,17 @@ struct FirstElements {
 
     /// What a step of all elements is of the first ones.
     struct Step {
-        /// Ascending; where one of them is among all after the step, nil: it left.
-        var left: [(position: Int, leaving: Int?, place: Int)] = []
         /// Ascending.
+        var left: [(position: Int, who: Left)] = []
+        /// Ascending, with the places among all after the step.
         var come: [(position: Int, place: Int)] = []
+
+        enum Left {
+            /// Which of those that leave.
+            case gone(Int)
+            /// One that stays at a place after the step, and has another one before it.
+            case passed(place: Int)
+        }
     }
 
     /// Nil: it would take too long, and it is of no use any more.
@@ -94,7 +101,7 @@ struct FirstElements {
             known[name]?.count -= 1
             if flags[place] {
                 guard let label = one.label else { throw missing() }
-                step.left.append((before.rank(label), index, -1))
+                step.left.append((before.rank(label), .gone(index)))
                 labels.change(removing: [label], adding: [])
                 known[name]?.label = nil
                 lost[name] = place - index
@@ -121,7 +128,7 @@ struct FirstElements {
             if let label = one.label {
                 let place = flags.place(ofSet: labels.rank(label))
                 guard let new, new < place, !InjectedBug.active(.firstElementKept) else { continue }
-                step.left.append((before.rank(label), nil, place))
+                step.left.append((before.rank(label), .passed(place: place)))
                 labels.change(removing: [label], adding: [])
                 flags.change(place, to: false)
                 known[name]?.label = nil
@@ -155,17 +162,20 @@ struct FirstElements {
 
     /// For one that has so many before it.
     private mutating func label(at rank: Int) -> Int64 {
-        for _ in 0..<2 {
-            let low = rank > 0 ? labels[rank - 1] : nil, high = rank < labels.count ? labels[rank] : nil
-            switch (low, high) {
-            case (nil, nil): return 0
-            case (nil, let high?) where high > .min / 2: return high - FirstElements.gap
-            case (let low?, nil) where low < .max / 2: return low + FirstElements.gap
-            case (let low?, let high?) where high - low > 1: return low + (high - low) / 2
-            default: spread()
-            }
+        if let label = room(at: rank) { return label }
+        spread()
+        // There are gaps now.
+        return room(at: rank).unsafelyUnwrapped
+    }
+
+    private func room(at rank: Int) -> Int64? {
+        let low = rank > 0 ? labels[rank - 1] : nil, high = rank < labels.count ? labels[rank] : nil
+        switch (low, high) {
+        case (nil, nil): return 0
+        case (nil, let high?): return high > .min / 2 ? high - FirstElements.gap : nil
+        case (let low?, nil): return low < .max / 2 ? low + FirstElements.gap : nil
+        case (let low?, let high?): return high - low > 1 ? low + (high - low) / 2 : nil
         }
-        return 0
     }
 
     /// Labels with gaps again.
@@ -178,16 +188,6 @@ struct FirstElements {
 }
 
 extension RowName {
-    /// By the forms that equal values have in common. Nil: a list or map is among them.
-    init?(formsOf values: some Collection<Value>) {
-        var forms: [ElementValue] = []
-        for value in values {
-            guard let form = value.keyForm else { return nil }
-            forms.append(ElementValue(form))
-        }
-        self = forms.count == 1 ? .value(forms[0]) : .values(forms)
-    }
-
     /// The same with bytes of its own.
     fileprivate func owned() throws(StoreError) -> (name: RowName, bytes: [OwnedValue]) {
         var bytes: [OwnedValue] = []

@@ -142,7 +142,6 @@ struct FollowedElements {
     }
 
     /// What is told of a step; nil: it cannot be followed, and nothing else may be asked of this any more.
-    ///
     mutating func advance(
         _ scope: ObserverScope, _ order: ElementsOrder, _ changes: Changes, from before: Snapshot, to after: Snapshot
     ) throws(StoreError) -> ToldDifference? {
@@ -272,7 +271,12 @@ struct FollowedElements {
         guard let step else { return nil }
         let stayed = told.filter { firsts.position(of: $0.after) != nil }.map { ($0.before, $0.key) }
         let difference = try SparseDifference(
-            step.left.map { one in (one.position, one.leaving.map { leaving[$0].key } ?? answer.key(at: one.place)) },
+            step.left.map { one in
+                switch one.who {
+                case .gone(let index): (one.position, leaving[index].key)
+                case .passed(let place): (one.position, answer.key(at: place))
+                }
+            },
             step.come.map { ($0.position, answer.key(at: $0.place)) }, staying: stayed, countBefore: countBefore,
             changed: changed)
         self.firsts = firsts

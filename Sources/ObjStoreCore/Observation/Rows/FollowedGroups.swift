@@ -73,18 +73,7 @@ struct FollowedGroups {
     }
 
     /// Nil: keys among which there is a list or map.
-    private func name(_ keys: ArraySlice<Value>) -> RowName? {
-        if keys.count == 1, let key = keys.first {
-            return (haveForms ? key.keyForm : key).map { .value(ElementValue($0)) }
-        }
-        if !haveForms { return .values(keys.map { ElementValue($0) }) }
-        var forms: [ElementValue] = []
-        for key in keys {
-            guard let form = key.keyForm else { return nil }
-            forms.append(ElementValue(form))
-        }
-        return .values(forms)
-    }
+    private func name(_ keys: ArraySlice<Value>) -> RowName? { haveForms ? RowName(formsOf: keys) : RowName(keys) }
 
     /// What it shows of its keys are those of an object. False: too many have been others.
     private mutating func show(_ values: ArraySlice<Value>, _ group: Int) throws(StoreError) -> Bool {

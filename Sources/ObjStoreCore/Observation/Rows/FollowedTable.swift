@@ -76,17 +76,7 @@ extension TableQuery {
 
     /// Whether what its groups are made of can be followed.
     fileprivate var canFollowGroups: Bool {
-        guard let grouping, !callsFunctions else { return false }
-        for (number, slot) in grouping.slots.enumerated() {
-            switch slot {
-            case .count: break
-            case .aggregate(_, let value, _): guard value.path.map(QueryPaths.canFollow) ?? true else { return false }
-            case .value(let value):
-                if number >= grouping.keys { continue }
-                guard value.path.map(QueryPaths.canFollow) ?? true else { return false }
-            }
-        }
-        return true
+        !callsFunctions && valuesOfGroups.allSatisfy { $0.path.map(QueryPaths.canFollow) ?? true }
     }
 
     /// Of each group the object that it begins with.

@@ -155,8 +155,10 @@ struct FollowedValues {
         }
         return (
             try step.left.map { (one) throws(StoreError) in
-                if let index = one.leaving { return (one.position, left[index].entry) }
-                return (one.position, try entry(one.place))
+                switch one.who {
+                case .gone(let index): (one.position, left[index].entry)
+                case .passed(let place): (one.position, try entry(place))
+                }
             },
             try step.come.map { (one) throws(StoreError) in (one.position, try entry(one.place)) }
         )
@@ -166,15 +168,12 @@ struct FollowedValues {
     private func forEach(
         in part: Range<Int>, _ run: ValueRun, _ body: (Int, Entry) throws(StoreError) -> Bool
     ) throws(StoreError) {
-        var position = part.lowerBound
-        if part.isEmpty { return }
         if let order {
-            try order.forEach(in: part) { (value, key) throws(StoreError) in
-                position += 1
-                return try body(position - 1, (key, value))
-            }
+            for place in part where try !body(place, order.entry(at: place)) { return }
             return
         }
+        if part.isEmpty { return }
+        var position = part.lowerBound
         var place = flags?.place(ofSet: position) ?? position
         try run.elements()?.forEach(from: place) { (key, value) throws(StoreError) in
             place += 1
@@ -263,21 +262,13 @@ struct FollowedValues {
             try values.tryAppend(entry.value)
             try keys.tryAppend(entry.key)
         }
+        let places = part.map { firsts?.place(at: $0) ?? $0 }
         if let order {
-            for places in firsts.map({ firsts in part.map { firsts.place(at: $0)..<firsts.place(at: $0) + 1 } }) ?? [
-                part
-            ] {
-                try order.forEach(in: places) { (value, key) throws(StoreError) in
-                    try show((key, value))
-                    return true
-                }
-            }
+            for place in places { try show(order.entry(at: place)) }
         } else if let elements = try run.elements() {
-            let places = part.map { position in
-                let place = firsts?.place(at: position) ?? position
-                return flags?.place(ofSet: place) ?? place
+            for (key, value) in try elements.entries(at: places.map { flags?.place(ofSet: $0) ?? $0 }) {
+                try show((key, try run.value(value)))
             }
-            for (key, value) in try elements.entries(at: places) { try show((key, try run.value(value))) }
         }
         return try ObservedRows(values, run.isOfMap ? keys : nil, run.mask)
     }

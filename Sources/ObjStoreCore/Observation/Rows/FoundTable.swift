@@ -23,9 +23,7 @@ final class FoundTable: @unchecked Sendable {
     func name(_ row: Int) -> RowName {
         switch names {
         case .objects(let keys): return .number(keys.keys[row])
-        case .groups(let keys):
-            if keys.count == 1 { return .value(ElementValue(keys[0].value(row))) }
-            return .values(keys.map { ElementValue($0.value(row)) })
+        case .groups(let keys): return RowName(keys.lazy.map { $0.value(row) })
         }
     }
 }
@@ -35,6 +33,30 @@ enum RowName: Hashable {
     case number(Int64)
     case value(ElementValue)
     case values([ElementValue])
+
+    /// By values, as they are.
+    init(_ values: some Collection<Value>) {
+        if values.count == 1, let value = values.first {
+            self = .value(ElementValue(value))
+        } else {
+            self = .values(values.map { ElementValue($0) })
+        }
+    }
+
+    /// By the forms that equal values have in common. Nil: a list or map is among them.
+    init?(formsOf values: some Collection<Value>) {
+        if values.count == 1, let value = values.first {
+            guard let form = value.keyForm else { return nil }
+            self = .value(ElementValue(form))
+            return
+        }
+        var forms: [ElementValue] = []
+        for value in values {
+            guard let form = value.keyForm else { return nil }
+            forms.append(ElementValue(form))
+        }
+        self = .values(forms)
+    }
 }
 
 extension TableRun {

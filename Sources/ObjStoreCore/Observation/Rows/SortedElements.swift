@@ -141,19 +141,9 @@ struct SortedElements {
         return found
     }
 
-    /// Until the body returns false.
-    func forEach(
-        in part: Range<Int>, _ body: (_ value: Value, _ key: Value) throws(StoreError) -> Bool
-    ) throws(StoreError) {
-        if part.isEmpty { return }
-        var chunk = sizes.chunk(of: part.lowerBound), start = sizes.start(of: chunk)
-        while start < part.upperBound {
-            for index in part.clamped(to: start..<start + chunks[chunk].count) {
-                let element = chunks[chunk][index - start]
-                if try !body(element.value, element.key?.value ?? .null) { return }
-            }
-            start += chunks[chunk].count
-            chunk += 1
-        }
+    /// That of a position that there is.
+    func entry(at position: Int) -> Entry {
+        let chunk = sizes.chunk(of: position), element = chunks[chunk][position - sizes.start(of: chunk)]
+        return (element.key?.value ?? .null, element.value)
     }
 }
